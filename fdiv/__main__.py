@@ -1,0 +1,105 @@
+"""The ``fdiv`` command: run, refresh and check the notebooks."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from fdiv import notebooks
+from fdiv.notebooks import ROOT, NotebookError, Run
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Parse, run, and turn what the user got wrong into one sentence."""
+    options = _parser().parse_args(arguments)
+    os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
+    try:
+        return options.command(options)
+    except (NotebookError, ValueError) as error:
+        print(f"fdiv: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("fdiv: stopped; what had finished is kept, what was running is not", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="fdiv", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    run = commands.add_parser("run", help="execute notebooks with papermill and write them as pages")
+    run.add_argument("notebooks", nargs="*", help="such as 04 or 04_mnist; all when none is named")
+    run.add_argument("-p", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"), dest="parameters")
+    run.add_argument("--out", type=Path, help="folder to write to (default: runs/<MODE>)")
+    run.set_defaults(command=_run)
+
+    refresh = commands.add_parser(
+        "refresh", help="execute in quick mode and store as the committed notebooks"
+    )
+    refresh.add_argument("notebooks", nargs="*")
+    refresh.set_defaults(command=_refresh)
+
+    check = commands.add_parser("check", help="compare every .py with its executed twin")
+    check.set_defaults(command=_check)
+    return parser
+
+
+def _run(options: argparse.Namespace) -> int:
+    """Every notebook in turn; one that fails does not stop the others."""
+    from fdiv import pages
+
+    sources = notebooks.find(options.notebooks)
+    given = {name: notebooks.parse_value(value) for name, value in options.parameters}
+    for source in sources:
+        notebooks.check_given(notebooks.read(source), given)
+    folder = options.out or ROOT / "runs" / str(given.get("MODE", "quick"))
+    runs = []
+    for number, source in enumerate(sources, 1):
+        print(f"[{number}/{len(sources)}] {source.stem}", flush=True)
+        runs.append(notebooks.run(source, folder / f"{source.stem}.ipynb", given, bar=sys.stderr.isatty()))
+    page = pages.build(folder, runs)
+    _table(runs)
+    print(f"\npages: {page}")
+    return _exit_code(runs)
+
+
+def _refresh(options: argparse.Namespace) -> int:
+    runs = []
+    for source in notebooks.find(options.notebooks):
+        print(source.stem, flush=True)
+        runs.append(notebooks.refresh(source))
+    _table(runs)
+    return _exit_code(runs)
+
+
+def _check(_: argparse.Namespace) -> int:
+    differences = [line for source in notebooks.find() for line in notebooks.pair_differences(source)]
+    for line in differences:
+        print(line, file=sys.stderr)
+    if differences:
+        print("run  fdiv refresh  to execute and pair the notebooks again", file=sys.stderr)
+    return 1 if differences else 0
+
+
+def _table(runs: Sequence[Run]) -> None:
+    """Notebook, seconds, claims checked; then each failure with its first error."""
+    width = max(len(run.name) for run in runs)
+    print(f"\n{'notebook':<{width}}  seconds  claims checked")
+    for run in runs:
+        print(f"{run.name:<{width}}  {run.seconds:7.1f}  {'FAILED' if run.error else run.claims:>14}")
+    total = sum(run.claims for run in runs)
+    print(f"{'all':<{width}}  {sum(run.seconds for run in runs):7.1f}  {total:>14}")
+    for run in runs:
+        if run.error:
+            print(f"\n{run.name} failed at {run.error}")
+
+
+def _exit_code(runs: Sequence[Run]) -> int:
+    return 1 if any(run.error for run in runs) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,43 @@
+"""Exercises that answer back: what is right, what is wrong and why, or that it is your turn.
+
+Each module holds the checkers of one notebook. A checker takes the reader's answer and raises ``Wrong`` with
+a sentence that helps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+
+class Wrong(Exception):
+    """An answer that is not right yet, with what to look at."""
+
+
+class Exercise:
+    """A titled checker. Call it with an answer to have the verdict printed."""
+
+    def __init__(self, title: str, check: Callable[[object], None]) -> None:
+        self.title = title
+        self.check = check
+        self.__doc__ = check.__doc__
+
+    def __call__(self, answer: object) -> None:
+        """Print the verdict on ``answer``."""
+        print(self.verdict(answer))
+
+    def verdict(self, answer: object) -> str:
+        """``right``, ``not yet`` with the reason, or ``your turn`` for the stub the notebook ships with."""
+        try:
+            self.check(answer)
+        except NotImplementedError:
+            return f"your turn  {self.title}"
+        except Wrong as reason:
+            return f"not yet  {self.title}: {reason}"
+        except Exception as error:
+            return f"not yet  {self.title}: your answer raised {type(error).__name__}: {error}"
+        return f"right  {self.title}"
+
+
+def exercise(title: str) -> Callable[[Callable[[object], None]], Exercise]:
+    """Make a checker function an ``Exercise`` called ``title``."""
+    return lambda check: Exercise(title, check)

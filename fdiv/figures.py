@@ -1,0 +1,172 @@
+"""Functions that return a ``plotly.graph_objects.Figure``. Nothing is displayed in here."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+
+import plotly.graph_objects as go
+import plotly.io as pio
+
+# One colour and one dash per method in every notebook: Okabe and Ito's colour-blind-safe palette, darkened
+# where it is too pale on white; the dash tells two lines apart without any colour.
+STYLES = {
+    "tv": ("#0072B2", "solid"),
+    "js": ("#D55E00", "solid"),
+    "squared-hellinger": ("#009E73", "solid"),
+    "pearson": ("#CC79A7", "solid"),
+    "neyman": ("#56B4E9", "dash"),
+    "kl": ("#E69F00", "dash"),
+    "reverse-kl": ("#7A5C00", "dash"),
+    "jeffrey": ("#5A3E99", "dash"),
+    "ce": ("#444444", "dot"),
+    "blc": ("#6B6B6B", "dashdot"),
+    "flc": ("#8A8A8A", "dashdot"),
+    "dmi": ("#8C2D04", "dot"),
+    "pl": ("#005A32", "dot"),
+}
+OTHER = ("#999999", "longdash")
+GRID = "#E3E6EA"
+INK = "#222B36"
+
+_AXIS = {
+    "gridcolor": GRID,
+    "zerolinecolor": "#B8BFC8",
+    "linecolor": "#B8BFC8",
+    "ticks": "outside",
+    "title": {"standoff": 8},
+}
+
+# White paper, so that a figure is legible on a dark page too; small, because every stored figure carries it.
+pio.templates["fdiv"] = go.layout.Template(
+    layout={
+        "font": {"family": "system-ui, sans-serif", "size": 13, "color": INK},
+        "paper_bgcolor": "white",
+        "plot_bgcolor": "white",
+        "xaxis": _AXIS,
+        "yaxis": _AXIS,
+        "margin": {"l": 60, "r": 20, "t": 56, "b": 50},
+        "height": 380,
+        "title": {"x": 0.02, "xanchor": "left", "font": {"size": 15}},
+        "hovermode": "closest",
+        "colorway": [colour for colour, _ in STYLES.values()],
+    }
+)
+pio.templates.default = "fdiv"
+
+
+def line_style(method: str) -> dict[str, object]:
+    """Colour, dash and width of ``method``, the same in every notebook."""
+    colour, dash = STYLES.get(method, OTHER)
+    return {"color": colour, "dash": dash, "width": 2.5}
+
+
+def curves_figure(
+    curves: Mapping[str, Sequence[float]],
+    x: Sequence[float],
+    *,
+    names: Mapping[str, str] | None = None,
+    title: str,
+    x_title: str,
+    y_title: str,
+    y_range: tuple[float, float] | None = None,
+) -> go.Figure:
+    """One line per method over a shared x.
+
+    curves: method to its y values; the key picks the colour.
+    names: what the legend says for a key, where it is not the key itself.
+    """
+    figure = go.Figure()
+    for method, y in curves.items():
+        label = (names or {}).get(method, method)
+        figure.add_scatter(x=list(x), y=list(y), name=label, mode="lines", line=line_style(method))
+    figure.update_layout(title=title, xaxis_title=x_title, yaxis_title=y_title, showlegend=True)
+    if y_range:
+        figure.update_yaxes(range=y_range)
+    return figure
+
+
+def images_figure(
+    images: Sequence[Sequence[Sequence[float]]], captions: Sequence[str], *, title: str, columns: int = 6
+) -> go.Figure:
+    """Small grey images in a grid, each with its caption above."""
+    from plotly.subplots import make_subplots
+
+    rows = -(-len(images) // columns)
+    figure = make_subplots(
+        rows, columns, subplot_titles=captions, horizontal_spacing=0.02, vertical_spacing=0.34 / rows
+    )
+    for index, image in enumerate(images):
+        figure.add_heatmap(
+            z=image,
+            row=index // columns + 1,
+            col=index % columns + 1,
+            colorscale="gray_r",
+            showscale=False,
+            hoverinfo="skip",
+        )
+    figure.update_xaxes(visible=False, constrain="domain")
+    figure.update_yaxes(visible=False, autorange="reversed", scaleanchor="x", constrain="domain")
+    for index in range(len(images)):
+        suffix = "" if index == 0 else str(index + 1)
+        figure.layout[f"yaxis{suffix}"].scaleanchor = f"x{suffix}"
+    figure.update_annotations(font_size=12)
+    figure.update_layout(title=title, height=110 + 130 * rows, margin={"l": 10, "r": 10, "t": 100, "b": 10})
+    return figure
+
+
+def shares_figure(shares: Mapping[str, Mapping[str, float]], *, title: str) -> go.Figure:
+    """One bar per name, cut into shares that add up to one."""
+    colours = dict(zip(next(iter(shares.values())), ("#0072B2", "#E69F00", "#B8BFC8"), strict=False))
+    figure = go.Figure()
+    for part, colour in colours.items():
+        heights = [one[part] for one in shares.values()]
+        text = [f"{height:.0%}" if height > 0.04 else "" for height in heights]
+        figure.add_bar(x=list(shares), y=heights, name=part, marker_color=colour, text=text)
+    figure.update_layout(title=title, barmode="stack", bargap=0.5, yaxis_title="share of flipped examples")
+    figure.update_yaxes(range=(0, 1.02), tickformat=".0%")
+    figure.update_layout(uniformtext={"minsize": 12, "mode": "hide"})
+    return figure
+
+
+def with_slider(figure_function: Callable[..., go.Figure], **values: Sequence[object]) -> go.Figure:
+    """``figure_function`` drawn for each value of its one argument, with plotly's own slider.
+
+    It moves in the browser and needs no kernel: the twin of an ``explore`` for pages.
+    """
+    if len(values) != 1:
+        raise ValueError(f"with_slider moves one argument, not {len(values)}: {', '.join(values) or 'none'}")
+    ((name, steps),) = values.items()
+    steps = list(steps)
+    start = inspect.signature(figure_function).parameters[name].default
+    if start not in steps:
+        raise ValueError(f"{name} starts at {start!r}, which is not among the steps {steps}")
+    drawn = [figure_function(**{name: step}) for step in steps]
+    figure = go.Figure(drawn[steps.index(start)])
+    figure.frames = [
+        go.Frame(data=one.data, layout=_moving_layout(one), name=_label(step))
+        for step, one in zip(steps, drawn, strict=True)
+    ]
+    figure.update_layout(sliders=[_slider(name, steps, steps.index(start))])
+    figure.update_layout(margin_b=110, height=(figure.layout.height or 380) + 70)
+    return figure
+
+
+def _moving_layout(figure: go.Figure) -> dict[str, object]:
+    """The parts of a layout that a frame may change."""
+    layout = figure.layout.to_plotly_json()
+    return {part: layout[part] for part in ("title", "annotations", "shapes") if part in layout}
+
+
+def _slider(name: str, steps: Sequence[object], active: int) -> dict[str, object]:
+    jump = {"mode": "immediate", "frame": {"duration": 0, "redraw": True}, "transition": {"duration": 0}}
+    return {
+        "active": active,
+        "currentvalue": {"prefix": f"{name.replace('_', ' ')}: "},
+        "pad": {"t": 46},
+        "steps": [{"label": _label(s), "method": "animate", "args": [[_label(s)], jump]} for s in steps],
+    }
+
+
+def _label(step: object) -> str:
+    return f"{step:g}" if isinstance(step, int | float) else str(step)

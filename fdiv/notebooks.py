@@ -1,0 +1,242 @@
+"""The notebooks as files: finding, pairing, running and refreshing them.
+
+``NN_name.py`` (py:percent) is the source; ``NN_name.ipynb`` is its executed twin.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import jupytext
+import nbformat
+from nbformat import NotebookNode
+
+from fdiv.lesson import CLAIM_OK, assigned_literals, refuse_unknown
+from fdiv.recipes import check_mode
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER = ROOT / "notebooks"
+KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+CELL_TIMEOUT_QUICK = 300
+
+
+class NotebookError(Exception):
+    """A notebook that could not be found or run, in one sentence."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What happened to one notebook: how long it took, the claims it checked, its first error if any."""
+
+    name: str
+    seconds: float
+    claims: int
+    error: str | None = None
+
+
+def find(names: Iterable[str] = ()) -> list[Path]:
+    """The sources called ``names`` ('04', '04_mnist' or a path), or all of them in order."""
+    sources = sorted(FOLDER.glob("[0-9][0-9]_*.py"))
+    if not sources:
+        raise NotebookError(f"there are no notebooks in {FOLDER}: run this from a clone of the repository")
+    names = list(names)
+    return [_find_one(name, sources) for name in names] if names else sources
+
+
+def _find_one(name: str, sources: list[Path]) -> Path:
+    stem = Path(name).stem
+    for source in sources:
+        if stem in (source.stem, source.stem[:2]):
+            return source
+    raise NotebookError(f"no notebook called {name!r}; there are {', '.join(s.stem for s in sources)}")
+
+
+def read(source: Path) -> NotebookNode:
+    """The notebook of a py:percent file, without outputs, with cell ids that depend only on its text."""
+    notebook = jupytext.read(source)
+    notebook.metadata = NotebookNode(
+        kernelspec=NotebookNode(KERNEL), language_info=NotebookNode(name="python")
+    )
+    return tidy(notebook)
+
+
+def tidy(notebook: NotebookNode) -> NotebookNode:
+    """``notebook`` without what differs from run to run: widget state, timestamps, random ids."""
+    for key in ("widgets", "papermill", "jupytext"):
+        notebook.metadata.pop(key, None)
+    notebook.metadata.language_info = NotebookNode(name="python")
+    seen: dict[str, int] = {}
+    for cell in notebook.cells:
+        cell.metadata = NotebookNode({k: v for k, v in cell.metadata.items() if k == "tags" and v})
+        digest = hashlib.sha256(f"{cell.cell_type}\n{cell.source}".encode()).hexdigest()[:8]
+        seen[digest] = seen.get(digest, 0) + 1
+        cell.id = digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"
+        for output in cell.get("outputs", []):
+            output.get("metadata", {}).clear()
+    notebook.nbformat, notebook.nbformat_minor = 4, 5
+    return notebook
+
+
+def parameters(notebook: NotebookNode) -> dict[str, object]:
+    """Names and defaults in the cell tagged ``parameters``."""
+    tagged = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
+    if len(tagged) != 1:
+        raise NotebookError(f"{len(tagged)} cells are tagged 'parameters'; there must be one")
+    return assigned_literals(tagged[0].source)
+
+
+def parse_value(text: str) -> object:
+    """A number, True, False or None where ``text`` reads as one; otherwise the text itself."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def check_given(notebook: NotebookNode, given: Mapping[str, object]) -> None:
+    """Refuse, before any kernel starts, a parameter the notebook has not, or of another type."""
+    known = parameters(notebook)
+    refuse_unknown(given, known)
+    for name, value in given.items():
+        wanted = type(known[name])
+        fits = isinstance(value, wanted) or (wanted is float and type(value) is int)
+        if not fits or (wanted is int and type(value) is bool):
+            raise ValueError(
+                f"{name} is {value!r}, but this notebook wants a {wanted.__name__} like {known[name]!r}"
+            )
+    if "MODE" in given:
+        check_mode(given["MODE"])
+
+
+def run(source: Path, output: Path, given: Mapping[str, object], *, bar: bool = True) -> Run:
+    """Execute ``source`` with papermill into ``output``, which appears only when the run has succeeded.
+
+    A failed run is kept beside it as ``NN_name.failed.ipynb``.
+    """
+    notebook = read(source)
+    check_given(notebook, given)
+    failed = output.with_suffix(".failed.ipynb")
+    for stale in (output, failed):
+        stale.unlink(missing_ok=True)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    start = time.perf_counter()
+    with tempfile.TemporaryDirectory(dir=output.parent, prefix=".running-") as scratch:
+        executed = Path(scratch) / output.name
+        error = _papermill(notebook, executed, given, bar=bar)
+        if executed.exists():
+            result = tidy(nbformat.read(executed, as_version=4))
+            write(result, executed)
+            os.replace(executed, failed if error else output)
+    return Run(source.stem, time.perf_counter() - start, 0 if error else count_claims(result), error)
+
+
+def _papermill(
+    notebook: NotebookNode, executed: Path, given: Mapping[str, object], *, bar: bool
+) -> str | None:
+    """Execute and return the first error in one line, or None."""
+    import papermill
+    from jupyter_client.kernelspec import NoSuchKernel
+
+    quick = given.get("MODE", "quick") == "quick"
+    unexecuted = executed.with_name("source.ipynb")
+    write(notebook, unexecuted)
+    static = os.environ.get("FDIV_STATIC")
+    os.environ["FDIV_STATIC"] = "1"
+    try:
+        papermill.execute_notebook(
+            unexecuted,
+            executed,
+            dict(given),
+            cwd=FOLDER,
+            kernel_name=KERNEL["name"],
+            progress_bar=bar,
+            log_output=not quick,
+            execution_timeout=CELL_TIMEOUT_QUICK if quick else None,
+        )
+    except papermill.PapermillExecutionError as error:
+        return f"cell {error.exec_count}: {error.ename}: {error.evalue}".splitlines()[0]
+    except NoSuchKernel:
+        return "there is no Jupyter kernel 'python3' here: run  python -m ipykernel install --sys-prefix"
+    except Exception as error:  # a kernel that died, a cell that timed out: named like any other failure
+        return f"{type(error).__name__}: {error}".splitlines()[0]
+    finally:
+        _restore("FDIV_STATIC", static)
+    return None
+
+
+def _restore(name: str, value: str | None) -> None:
+    if value is None:
+        os.environ.pop(name, None)
+    else:
+        os.environ[name] = value
+
+
+def count_claims(notebook: NotebookNode) -> int:
+    """How many claims the outputs of ``notebook`` show as checked."""
+    return sum(line.startswith(CLAIM_OK) for cell in notebook.cells for line in _printed(cell).splitlines())
+
+
+def _printed(cell: NotebookNode) -> str:
+    return "".join(
+        o.text for o in cell.get("outputs", []) if o.output_type == "stream" and o.name == "stdout"
+    )
+
+
+def write(notebook: NotebookNode, path: Path) -> None:
+    """Write ``notebook`` so that ``path`` is either the old file or the whole new one."""
+    nbformat.validate(notebook)
+    write_text(nbformat.writes(notebook, indent=1, ensure_ascii=False) + "\n", path)
+
+
+def write_text(text: str, path: Path) -> None:
+    """Write ``text`` atomically."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def refresh(source: Path) -> Run:
+    """Execute ``source`` in quick mode and store the result as its committed twin."""
+    with tempfile.TemporaryDirectory() as scratch:
+        executed = Path(scratch) / f"{source.stem}.ipynb"
+        done = run(source, executed, {})
+        if done.error is None:
+            write(nbformat.read(executed, as_version=4), source.with_suffix(".ipynb"))
+    return done
+
+
+def pair_differences(source: Path) -> list[str]:
+    """Where the text and its executed twin differ in type, source or tags of a cell; empty when equal."""
+    twin = source.with_suffix(".ipynb")
+    if not twin.exists():
+        return [f"{twin.name} is missing"]
+    text, executed = read(source).cells, nbformat.read(twin, as_version=4).cells
+    differences = [
+        f"{source.stem} cell {index}: {what} differs"
+        for index, (a, b) in enumerate(zip(text, executed, strict=False))
+        for what, of in _COMPARED.items()
+        if of(a) != of(b)
+    ]
+    if len(text) != len(executed):
+        differences.append(f"{source.name} has {len(text)} cells, {twin.name} has {len(executed)}")
+    return differences
+
+
+_COMPARED: dict[str, Callable[[NotebookNode], object]] = {
+    "type": lambda cell: cell.cell_type,
+    "source": lambda cell: cell.source.strip(),
+    "tags": lambda cell: sorted(cell.metadata.get("tags", [])),
+}

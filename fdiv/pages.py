@@ -1,0 +1,148 @@
+"""Executed notebooks as pages that work from a file, offline: plotly.js and MathJax lie beside them."""
+
+from __future__ import annotations
+
+import html
+import importlib.metadata
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+import plotly.io as pio
+from nbconvert import HTMLExporter
+from nbconvert.filters import markdown2html
+from nbformat import NotebookNode
+
+from fdiv.notebooks import Run, count_claims, write_text
+
+PLOTLY = "application/vnd.plotly.v1+json"
+CSS = Path(__file__).with_name("assets") / "page.css"
+MATHJAX = """window.MathJax = {
+  tex: {inlineMath: [["$", "$"]], displayMath: [["$$", "$$"]], processEscapes: true},
+  options: {enableMenu: false}, svg: {fontCache: "global", scale: 0.92}
+};"""
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What the course page says about a notebook, read off its opening cell."""
+
+    name: str
+    title: str
+    why: str
+
+
+def lesson(name: str, notebook: NotebookNode) -> Lesson:
+    """Title and reason, as the opening cell states them."""
+    opening = notebook.cells[0].source
+    title = re.search(r"^# (.+)$", opening, re.MULTILINE)
+    why = re.search(r"\*\*Why\.\*\*\s+(.+?)(?:\n\s*\n|\Z)", opening, re.DOTALL)
+    return Lesson(name, title[1] if title else name, " ".join(why[1].split()) if why else "")
+
+
+def build(folder: Path, runs: Sequence[Run]) -> Path:
+    """Write a page for every executed notebook of ``runs`` in ``folder``, and the course page; return it."""
+    _copy_assets(folder / "assets")
+    for run in runs:
+        (folder / f"{run.name}.html").unlink(missing_ok=True)
+    done = [run for run in runs if run.error is None]
+    notebooks = [nbformat.read(folder / f"{run.name}.ipynb", as_version=4) for run in done]
+    lessons = [lesson(run.name, notebook) for run, notebook in zip(done, notebooks, strict=True)]
+    for index, notebook in enumerate(notebooks):
+        before = lessons[index - 1] if index else None
+        after = lessons[index + 1] if index + 1 < len(lessons) else None
+        write_text(_page(notebook, lessons[index], before, after), folder / f"{done[index].name}.html")
+    claims = [count_claims(notebook) for notebook in notebooks]
+    index = folder / "index.html"
+    write_text(_course(lessons, done, claims), index)
+    return index
+
+
+def _copy_assets(folder: Path) -> None:
+    """plotly.js and MathJax in one file each, from the installed packages."""
+    from plotly.offline import get_plotlyjs
+
+    folder.mkdir(parents=True, exist_ok=True)
+    write_text(get_plotlyjs(), folder / "plotly.min.js")
+    files = importlib.metadata.files("sphinx-mathjax-offline") or []
+    mathjax = next(file for file in files if file.name == "tex-svg.js")
+    write_text(mathjax.read_text(encoding="utf-8"), folder / "mathjax.js")
+
+
+def _page(notebook: NotebookNode, this: Lesson, before: Lesson | None, after: Lesson | None) -> str:
+    links = [
+        f'<a href="{before.name}.html">← {html.escape(before.title)}</a>' if before else "<span></span>",
+        '<a href="index.html">Course</a>',
+        f'<a href="{after.name}.html">{html.escape(after.title)} →</a>' if after else "<span></span>",
+    ]
+    navigation = f"<nav>{''.join(links)}</nav>"
+    return _skeleton(this.title, f"{navigation}<main>{_body(notebook)}</main>{navigation}")
+
+
+def _body(notebook: NotebookNode) -> str:
+    """The cells as HTML, figures drawn by plotly.js and links leading to pages."""
+    drawn = nbformat.from_dict(notebook)
+    figures = 0
+    for cell in drawn.cells:
+        for output in cell.get("outputs", []):
+            if PLOTLY in output.get("data", {}):
+                figures += 1
+                output.data = NotebookNode({"text/html": _figure(output.data[PLOTLY], f"figure-{figures}")})
+    exporter = HTMLExporter(template_name="basic", exclude_input_prompt=True, exclude_output_prompt=True)
+    body, _ = exporter.from_notebook_node(drawn)
+    return re.sub(r'href="(\d\d_\w+)\.ipynb"', r'href="\1.html"', body)
+
+
+def _figure(figure: dict, identifier: str) -> str:
+    return pio.to_html(
+        {key: figure[key] for key in ("data", "layout", "frames") if key in figure},
+        config={"responsive": True, "displaylogo": False},
+        include_plotlyjs=False,
+        full_html=False,
+        auto_play=False,
+        validate=False,
+        div_id=identifier,
+    )
+
+
+def _course(lessons: Sequence[Lesson], runs: Sequence[Run], claims: Sequence[int]) -> str:
+    rows = "".join(
+        f'<tr><td><a href="{one.name}.html">{html.escape(one.title)}</a>{_inline(one.why)}</td>'
+        f"<td>{run.seconds:.0f} s</td><td>{checked}</td></tr>"
+        for one, run, checked in zip(lessons, runs, claims, strict=True)
+    )
+    return _skeleton(
+        "Learning with noisy labels through f-divergences",
+        "<main><h1>Learning with noisy labels through f-divergences</h1>"
+        "<p>An executable reading of <em>When Optimizing f-divergence is Robust with Label Noise</em> "
+        "(Wei &amp; Liu, ICLR 2021). Every page below was executed on this machine.</p>"
+        f'<table class="course"><thead><tr><th>Notebook</th><th>Time</th><th>Claims checked</th></tr></thead>'
+        f"<tbody>{rows}</tbody></table></main>",
+    )
+
+
+def _inline(markdown: str) -> str:
+    return f'<div class="why">{markdown2html(markdown)}</div>' if markdown else ""
+
+
+def _skeleton(title: str, body: str) -> str:
+    plain = html.escape(re.sub(r"[$*`]", "", title))
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,">
+<title>{plain}</title>
+<style>{CSS.read_text(encoding="utf-8")}</style>
+<script>{MATHJAX}</script>
+<script defer src="assets/mathjax.js"></script>
+<script src="assets/plotly.min.js"></script>
+</head>
+<body>
+{body}
+</body>
+</html>
+"""
