@@ -5,8 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
 import plotly.graph_objects as go
 import plotly.io as pio
+import torch
+from torch import Tensor
+
+from fdiv.divergences import divergence
 
 # One colour and one dash per method in every notebook: Okabe and Ito's colour-blind-safe palette, darkened
 # where it is too pale on white; the dash tells two lines apart without any colour.
@@ -28,6 +33,7 @@ STYLES = {
 OTHER = ("#999999", "longdash")
 GRID = "#E3E6EA"
 INK = "#222B36"
+TOP = 3**0.5 / 2  # the height of a triangle of side 1
 
 _AXIS = {
     "gridcolor": GRID,
@@ -79,11 +85,116 @@ def curves_figure(
     figure = go.Figure()
     for method, y in curves.items():
         label = (names or {}).get(method, method)
-        figure.add_scatter(x=list(x), y=list(y), name=label, mode="lines", line=line_style(method))
+        figure.add_scatter(x=_compact(x), y=_compact(y), name=label, mode="lines", line=line_style(method))
     figure.update_layout(title=title, xaxis_title=x_title, yaxis_title=y_title, showlegend=True)
     if y_range:
         figure.update_yaxes(range=y_range)
     return figure
+
+
+def panels_figure(
+    panels: Sequence[tuple[str, str, Sequence[float], Mapping[str, Sequence[float]]]],
+    *,
+    title: str,
+    y_range: tuple[float, float] | None = None,
+    highlight: str | None = None,
+) -> go.Figure:
+    """Panels side by side with one legend, a line per divergence in each.
+
+    panels: (heading, title of the x axis, x, divergence to its y values).
+    highlight: the divergence to draw in its colour while the others are grey; all in colour when None.
+    """
+    from plotly.subplots import make_subplots
+
+    figure = make_subplots(
+        1, len(panels), subplot_titles=[panel[0] for panel in panels], horizontal_spacing=0.09
+    )
+    for column, (_, x_title, x, lines) in enumerate(panels, 1):
+        for name in sorted(lines, key=lambda name: name == highlight):
+            grey = highlight is not None and name != highlight
+            figure.add_scatter(
+                x=_compact(x),
+                y=_compact(lines[name]),
+                name=divergence(name).title,
+                legendgroup=name,
+                showlegend=column == 1 and highlight is None,
+                line={"color": GRID, "width": 1.5} if grey else line_style(name),
+                row=1,
+                col=column,
+            )
+        figure.update_xaxes(title=x_title, row=1, col=column)
+    below = {"orientation": "h", "y": -0.22, "x": 0.5, "xanchor": "center"}
+    figure.update_layout(title=title, height=440, margin={"t": 86, "b": 110}, legend=below)
+    if y_range:
+        figure.update_yaxes(range=y_range)
+    return figure
+
+
+def bars_figure(values: Mapping[str, float], *, title: str, x_title: str) -> go.Figure:
+    """One bar per divergence, in its colour, with its value."""
+    names = list(values)[::-1]
+    figure = go.Figure(
+        go.Bar(
+            x=[values[name] for name in names],
+            y=[divergence(name).title for name in names],
+            text=[f"{values[name]:.3f}" for name in names],
+            textposition="outside",
+            cliponaxis=False,
+            marker_color=[STYLES.get(name, OTHER)[0] for name in names],
+            orientation="h",
+        )
+    )
+    figure.update_layout(title=title, xaxis_title=x_title, margin={"l": 130, "r": 60}, showlegend=False)
+    figure.update_xaxes(rangemode="tozero")
+    return figure
+
+
+def simplex_figure(values: Callable[[Tensor], Tensor], mark: Sequence[float], *, title: str) -> go.Figure:
+    """Contours of a function of three probabilities, over the triangle of all such distributions.
+
+    values: maps rows of probabilities, shape (n, 3), to n numbers.
+    mark: the distribution to mark with a cross.
+    """
+    side = 61
+    x, y = torch.meshgrid(_unit(side), _unit(side) * TOP, indexing="xy")
+    third = y / TOP
+    second = x - third / 2
+    p = torch.stack([1 - second - third, second, third], -1).clamp(min=1e-6).reshape(-1, 3)
+    z = values(p / p.sum(-1, keepdim=True)).reshape(side, side)
+    across = {"x": _compact(x[0]), "y": _compact(y[:, 0])}
+    figure = go.Figure(
+        go.Contour(z=_compact(z), **across, colorscale="Viridis", ncontours=14, colorbar_title="D")
+    )
+    for outside in (0, 1):
+        path = f"M {outside} 0 L 0.5 {TOP} L {outside} {TOP} Z"
+        figure.add_shape(type="path", path=path, fillcolor="white", line_color="white")
+    _, q2, q3 = mark
+    figure.add_scatter(
+        x=[q2 + q3 / 2], y=[q3 * TOP], mode="markers+text", text=["Q"], textposition="top right"
+    )
+    figure.update_traces(
+        marker={"symbol": "x", "size": 11, "color": "white"}, textfont_color="white", selector=1
+    )
+    for corner, (cx, cy) in {
+        "always 1": (0, -0.05),
+        "always 2": (1, -0.05),
+        "always 3": (0.5, TOP + 0.05),
+    }.items():
+        figure.add_annotation(x=cx, y=cy, text=corner, showarrow=False)
+    figure.update_xaxes(visible=False, range=(-0.1, 1.1))
+    figure.update_yaxes(visible=False, scaleanchor="x", range=(-0.1, 0.98))
+    figure.update_layout(title=title, height=460, showlegend=False)
+    return figure
+
+
+def _unit(steps: int) -> Tensor:
+    return torch.linspace(0, 1, steps, dtype=torch.float64)
+
+
+def _compact(values: Sequence[float] | Sequence[Sequence[float]] | Tensor) -> np.ndarray:
+    """float32 draws the same line as float64, and plotly stores an array in few bytes; inf leaves a gap."""
+    array = np.asarray(values, dtype=np.float32)
+    return np.where(np.isfinite(array), array, np.float32("nan"))
 
 
 def images_figure(
@@ -98,7 +209,7 @@ def images_figure(
     )
     for index, image in enumerate(images):
         figure.add_heatmap(
-            z=image,
+            z=_compact(image),
             row=index // columns + 1,
             col=index % columns + 1,
             colorscale="gray_r",

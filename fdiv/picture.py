@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 from pathlib import Path
 
 import nbformat
+import numpy as np
 
 from fdiv.figures import STYLES
 from fdiv.notebooks import FOLDER, ROOT
@@ -23,7 +25,14 @@ def stored_curves() -> dict[str, dict[str, list[float]]]:
         o.data[PLOTLY] for c in notebook.cells for o in c.get("outputs", []) if PLOTLY in o.get("data", {})
     ]
     by_title = {figure["layout"].get("title", {}).get("text"): figure for figure in figures}
-    return {title: {line["name"]: list(line["y"]) for line in by_title[title]["data"]} for title in TITLES}
+    return {
+        title: {line["name"]: _numbers(line["y"]) for line in by_title[title]["data"]} for title in TITLES
+    }
+
+
+def _numbers(array: dict[str, str]) -> list[float]:
+    """The numbers of an array as plotly stores it: little-endian bytes in base64."""
+    return np.frombuffer(base64.b64decode(array["bdata"]), dtype=f"<{array['dtype']}").tolist()
 
 
 def fingerprint(curves: dict[str, dict[str, list[float]]]) -> str:

@@ -32,13 +32,14 @@ SEED = 0
 # %%
 import numpy as np
 import torch
+from torch import nn
+from torch.nn.functional import cross_entropy
+
 from fdiv import claim, explore
 from fdiv.datasets import digits
 from fdiv.exercises import start_here
 from fdiv.figures import curves_figure, images_figure, shares_figure, with_slider
 from fdiv.lesson import check_parameters, environment_report, seed_everything
-from torch import nn
-from torch.nn.functional import cross_entropy
 
 check_parameters(MODE=MODE, SEED=SEED)
 EPOCHS = 100 if MODE == "quick" else 300

@@ -6,10 +6,11 @@ import re
 import pytest
 import torch
 
-from fdiv.exercises import Exercise, Wrong, exercise, start_here
+from fdiv.divergences import DIVERGENCES, Divergence, Interval, divergence
+from fdiv.exercises import Exercise, Wrong, divergences, exercise, start_here
 from fdiv.notebooks import find, read
 
-SOLUTION = re.compile(r"<summary>Solution</summary>\s*```python\n(.*?)```", re.DOTALL)
+SOLUTION = re.compile(r"<summary>Solution</summary>(?:(?!</details>).)*?```python\n(.*?)```", re.DOTALL)
 
 
 def exercises_of(source):
@@ -57,10 +58,65 @@ def test_every_checker_is_used_by_a_notebook():
         module = importlib.import_module(f"fdiv.exercises.{path.stem}")
         for name, value in vars(module).items():
             if isinstance(value, Exercise):
-                assert f"{path.stem}.{name}(" in text, f"{path.stem}.{name}"
+                assert re.search(rf"^\w+\.{name}\(", text, re.MULTILINE), f"{path.stem}.{name}"
 
 
+def triangular(**changed):
+    """The ninth divergence of notebook 01, with some fields spoilt."""
+
+    def dual(u):
+        w = torch.sqrt(1 - u).clamp(max=2)
+        return (1 - w) * (3 - w)
+
+    right = {
+        "name": "triangular",
+        "title": "Triangular discrimination",
+        "generator": lambda v: (v - 1) ** 2 / (v + 1),
+        "slope": lambda v: 1 - 4 / (v + 1) ** 2,
+        "at_zero": 1.0,
+        "dual": dual,
+        "domain": Interval(high=1.0, high_closed=True),
+        "activation": lambda v: 1 - torch.exp(-v),
+        "conjugate_of_activation": lambda v: dual(1 - torch.exp(-v)),
+    }
+    return lambda: Divergence(**(right | changed))
+
+
+def unclamped(u):
+    w = torch.sqrt(1 - u)
+    return (1 - w) * (3 - w)
+
+
+HELLINGER, TRIANGULAR, WITNESS = (
+    divergences.squared_hellinger_conjugate,
+    divergences.triangular,
+    divergences.total_variation_witness,
+)
 WRONG = [
+    (HELLINGER, lambda u: 1 / (1 - u) ** 2, "that is the v at which the line touches"),
+    (HELLINGER, lambda u: 1 / (1 - u), "square root of the touching v"),
+    (HELLINGER, lambda u: -u / (1 - u), "the sign is turned round"),
+    (HELLINGER, lambda u: u, "the largest gap is -0.7500; yours is -3.0000"),
+    (HELLINGER, lambda u: 0.0, "a tensor of the shape of u"),
+    (TRIANGULAR, lambda: None, "return a Divergence, not a NoneType"),
+    (TRIANGULAR, lambda: divergence("kl"), "generator: "),
+    (TRIANGULAR, triangular(slope=lambda v: 1 - 4 / (v + 1)), "slope: it is not the derivative"),
+    (TRIANGULAR, triangular(at_zero=0.0), "at_zero: f(0) is 1, yours is 0"),
+    (TRIANGULAR, triangular(domain=Interval()), "domain: "),
+    (
+        TRIANGULAR,
+        triangular(dual=lambda u: u),
+        "dual: at u = -3 the largest gap is -1.0000; yours is -3.0000",
+    ),
+    (TRIANGULAR, triangular(dual=unclamped), "below, no v > 0 has that slope"),
+    (TRIANGULAR, triangular(activation=lambda v: 1 - torch.exp(v)), "activation: it must increase"),
+    (TRIANGULAR, triangular(activation=lambda v: v), "activation: it leaves the domain"),
+    (TRIANGULAR, triangular(conjugate_of_activation=lambda v: v), "it is not dual(activation(v))"),
+    (TRIANGULAR, triangular(name="delta"), "no divergence is called 'triangular'"),
+    (WITNESS, lambda p, q: torch.sign(p - q), "g must stay within -1/2 and 1/2"),
+    (WITNESS, lambda p, q: torch.sign(q - p) / 2, "turn its sign round"),
+    (WITNESS, lambda p, q: torch.zeros(4).double(), "your g gives 0.0000, and 0.4000 can be reached"),
+    (WITNESS, lambda p, q: 0.5, "one value of g for each outcome"),
     (start_here.noise_rate, lambda c, n: (c == n).double().mean(), "share of labels that are right"),
     (start_here.noise_rate, lambda c, n: (c != n).sum(), "how many labels are wrong"),
     (start_here.noise_rate, lambda c, n: None, "returned None"),
@@ -83,6 +139,11 @@ def test_a_wrong_answer_is_told_why(checker, answer, reason):
     verdict = checker.verdict(answer)
     assert verdict.startswith("not yet")
     assert reason in verdict
+
+
+def test_checking_a_ninth_divergence_leaves_the_registry_as_it_was():
+    assert TRIANGULAR.verdict(triangular()).startswith("right")
+    assert "triangular" not in DIVERGENCES
 
 
 def test_a_verdict_has_three_forms():

@@ -78,7 +78,7 @@ def test_a_slider_twin_has_a_frame_per_step_and_starts_at_the_default():
     assert list(figure.frames[2].data[0].y) == [0, 2, 8]
     assert figure.frames[2].layout.title.text == "a = 2.0"
     for step, frame in zip(figure.layout.sliders[0].steps, figure.frames, strict=True):
-        assert step.args[0] == [frame.name]
+        assert list(step.args[0]) == [frame.name]
 
 
 def test_a_slider_twin_moves_one_argument_through_its_default():
