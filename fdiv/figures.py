@@ -197,6 +197,75 @@ def _compact(values: Sequence[float] | Sequence[Sequence[float]] | Tensor) -> np
     return np.where(np.isfinite(array), array, np.float32("nan"))
 
 
+def matrix_figure(
+    T: Sequence[Sequence[float]], *, title: str, names: Sequence[str] | None = None
+) -> go.Figure:
+    """A transition matrix as a heatmap with its numbers; a row is a clean class, a column a noisy label."""
+    figure = go.Figure(_matrix_trace(T, names))
+    figure.update_xaxes(title="noisy label j", dtick=1)
+    figure.update_yaxes(title="clean class i", dtick=1, autorange="reversed")
+    figure.update_layout(title=title, height=340 if len(T) < 5 else 460)
+    return figure
+
+
+def noise_figure(
+    T: Sequence[Sequence[float]],
+    images: Sequence[Sequence[Sequence[float]]],
+    captions: Sequence[str],
+    *,
+    title: str,
+) -> go.Figure:
+    """A transition matrix, and beside it images with the labels it gave them."""
+    from plotly.subplots import make_subplots
+
+    columns, rows = 4, -(-len(images) // 4)
+    figure = make_subplots(
+        rows,
+        columns + 1,
+        specs=[[{"rowspan": rows}, *[{}] * columns], *[[None, *[{}] * columns]] * (rows - 1)],
+        column_widths=[0.5, *[0.5 / columns] * columns],
+        subplot_titles=["", *captions],
+        horizontal_spacing=0.025,
+        vertical_spacing=0.13,
+    )
+    figure.add_trace(_matrix_trace(T), row=1, col=1)
+    for index, image in enumerate(images):
+        _add_image(figure, image, index // columns + 1, index % columns + 2)
+    figure.update_xaxes(visible=False).update_yaxes(visible=False, autorange="reversed")
+    figure.update_xaxes(visible=True, title="noisy label", dtick=1, row=1, col=1)
+    figure.update_yaxes(visible=True, title="clean class", dtick=1, row=1, col=1)
+    figure.update_annotations(font_size=12)
+    figure.update_layout(title=title, height=440, margin={"l": 50, "r": 10, "t": 80, "b": 50})
+    return figure
+
+
+def _matrix_trace(T: Sequence[Sequence[float]], names: Sequence[str] | None = None) -> go.Heatmap:
+    """Darker is more probable; the scale ends at 1, so that two matrices compare."""
+    numbers = [["" if entry < 5e-4 else f"{entry:.2f}".lstrip("0") for entry in row] for row in T]
+    return go.Heatmap(
+        z=_compact(T),
+        x=names,
+        y=names,
+        zmin=0,
+        zmax=1,
+        text=numbers,
+        texttemplate="%{text}",
+        textfont_size=10 if len(T) > 5 else 14,
+        colorscale="Blues",
+        showscale=False,
+        hovertemplate="%{y} becomes %{x} with probability %{z:.4f}<extra></extra>",
+    )
+
+
+def _add_image(figure: go.Figure, image: Sequence[Sequence[float]], row: int, column: int) -> None:
+    """A small grey image in a cell of a grid, its pixels square."""
+    grey = {"colorscale": "gray_r", "showscale": False, "hoverinfo": "skip"}
+    figure.add_heatmap(z=_compact(image), row=row, col=column, **grey)
+    axis = figure.data[-1].xaxis or "x"
+    figure.update_yaxes(scaleanchor=axis, constrain="domain", row=row, col=column)
+    figure.update_xaxes(constrain="domain", row=row, col=column)
+
+
 def images_figure(
     images: Sequence[Sequence[Sequence[float]]], captions: Sequence[str], *, title: str, columns: int = 6
 ) -> go.Figure:
@@ -208,19 +277,8 @@ def images_figure(
         rows, columns, subplot_titles=captions, horizontal_spacing=0.02, vertical_spacing=0.34 / rows
     )
     for index, image in enumerate(images):
-        figure.add_heatmap(
-            z=_compact(image),
-            row=index // columns + 1,
-            col=index % columns + 1,
-            colorscale="gray_r",
-            showscale=False,
-            hoverinfo="skip",
-        )
-    figure.update_xaxes(visible=False, constrain="domain")
-    figure.update_yaxes(visible=False, autorange="reversed", scaleanchor="x", constrain="domain")
-    for index in range(len(images)):
-        suffix = "" if index == 0 else str(index + 1)
-        figure.layout[f"yaxis{suffix}"].scaleanchor = f"x{suffix}"
+        _add_image(figure, image, index // columns + 1, index % columns + 1)
+    figure.update_xaxes(visible=False).update_yaxes(visible=False, autorange="reversed")
     figure.update_annotations(font_size=12)
     figure.update_layout(title=title, height=110 + 130 * rows, margin={"l": 10, "r": 10, "t": 100, "b": 10})
     return figure

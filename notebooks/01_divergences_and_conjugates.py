@@ -808,4 +808,4 @@ exercises.total_variation_witness(best_g)
 # - X. Nguyen, M. Wainwright and M. Jordan, *Estimating divergence functionals and the likelihood ratio by convex risk minimization*, IEEE Trans. Inf. Theory 2010: the variational form.
 # - Y. Polyanskiy and Y. Wu, *Information Theory: From Coding to Learning*, chapter 7: every property of f-divergences used here.
 #
-# **Next**: 02 Noise models (planned); back to [00 Start here](00_start_here.ipynb)
+# **Next**: [02 Noise models](02_noise_models.ipynb)

@@ -3,11 +3,12 @@
 import importlib
 import re
 
+import numpy as np
 import pytest
 import torch
 
 from fdiv.divergences import DIVERGENCES, Divergence, Interval, divergence
-from fdiv.exercises import Exercise, Wrong, divergences, exercise, start_here
+from fdiv.exercises import Exercise, Wrong, divergences, exercise, noise_models, start_here
 from fdiv.notebooks import find, read
 
 SOLUTION = re.compile(r"<summary>Solution</summary>(?:(?!</details>).)*?```python\n(.*?)```", re.DOTALL)
@@ -87,6 +88,12 @@ def unclamped(u):
     return (1 - w) * (3 - w)
 
 
+def counts(clean, noisy):
+    table = np.zeros((3, 3))
+    np.add.at(table, (clean, noisy), 1)
+    return table
+
+
 HELLINGER, TRIANGULAR, WITNESS = (
     divergences.squared_hellinger_conjugate,
     divergences.triangular,
@@ -117,6 +124,21 @@ WRONG = [
     (WITNESS, lambda p, q: torch.sign(q - p) / 2, "turn its sign round"),
     (WITNESS, lambda p, q: torch.zeros(4).double(), "your g gives 0.0000, and 0.4000 can be reached"),
     (WITNESS, lambda p, q: 0.5, "one value of g for each outcome"),
+    (noise_models.pair_flips, lambda k, e: np.eye(k), "the diagonal must be 1 - e = 0.7"),
+    (noise_models.pair_flips, lambda k, e: (1 - e) * np.eye(k), "row 0 sums to 0.7"),
+    (
+        noise_models.pair_flips,
+        lambda k, e: (1 - e) * np.eye(k) + e * np.eye(k)[::-1],
+        "who is the partner of 0?",
+    ),
+    (noise_models.pair_flips, lambda k, e: 0.0, "a matrix of shape (4, 4), not ()"),
+    (noise_models.largest_symmetric_rate, lambda k: 0.5, "one half holds for two classes"),
+    (noise_models.largest_symmetric_rate, lambda k: 1 / k, "what remains on the diagonal"),
+    (noise_models.largest_symmetric_rate, lambda k: 0.9, "for 2 classes it is 0.5, yours is 0.9"),
+    (noise_models.estimate_T, lambda c, n, k: counts(c, n), "these are counts"),
+    (noise_models.estimate_T, lambda c, n, k: counts(c, n) / len(c), "you divided by all labels"),
+    (noise_models.estimate_T, lambda c, n, k: counts(n, c) / counts(n, c).sum(1)[:, None], "exchanged"),
+    (noise_models.estimate_T, lambda c, n, k: np.eye(3), "T[0, 0] must be 0.75, yours is 1"),
     (start_here.noise_rate, lambda c, n: (c == n).double().mean(), "share of labels that are right"),
     (start_here.noise_rate, lambda c, n: (c != n).sum(), "how many labels are wrong"),
     (start_here.noise_rate, lambda c, n: None, "returned None"),

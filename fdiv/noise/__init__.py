@@ -1,0 +1,40 @@
+"""Label noise: transition matrices, the paper's settings by name, corrupting labels, and the noise card.
+
+A transition matrix has T_ij = P(noisy label j | clean label i): one row per clean class, each summing to 1.
+The noise rate, the chance that a label is wrong, is sum_i p_i (1 - T_ii) with the clean label priors p, and
+the noisy labels have priors p~ = T'p.
+
+Conventions:
+
+* Matrices are float64 NumPy arrays, validated when they are built and fresh at every call.
+* Labels are the integers 0 .. K-1 in a vector, a NumPy array or a torch tensor. Noisy labels come back as the
+  same kind with the same dtype (and device), and the clean ones are never changed.
+* What is drawn follows from a seed, an integer or a NumPy ``Generator``, and is the same on every platform.
+"""
+
+from fdiv.noise.card import NoiseCard, noise_card
+from fdiv.noise.labels import corrupt, corrupt_exact_counts, instance_dependent, labels_sha256, weak_annotator
+from fdiv.noise.matrices import random_flip, sparse, symmetric, transition, uniform
+from fdiv.noise.paper import DATASETS, FIGURE_STEPS, paper_noise, paper_settings
+from fdiv.noise.released import ReleasedLabels, released_labels
+
+__all__ = [
+    "DATASETS",
+    "FIGURE_STEPS",
+    "NoiseCard",
+    "ReleasedLabels",
+    "corrupt",
+    "corrupt_exact_counts",
+    "instance_dependent",
+    "labels_sha256",
+    "noise_card",
+    "paper_noise",
+    "paper_settings",
+    "random_flip",
+    "released_labels",
+    "sparse",
+    "symmetric",
+    "transition",
+    "uniform",
+    "weak_annotator",
+]

@@ -1,0 +1,180 @@
+"""The noise card: what happened to a vector of labels."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+import operator
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fdiv.noise.labels import Labels, as_labels, labels_sha256
+from fdiv.noise.matrices import transition
+
+
+@dataclass(frozen=True, eq=False)
+class NoiseCard:
+    """What happened to a vector of labels; everything follows from how often each clean label became which.
+
+    name: what the labels are called.
+    counts: counts[i, j] labels were i and are now j.
+    sha256: the noisy labels' fingerprint, ``labels_sha256``.
+    T: the matrix they were drawn from, where there is one.
+    seed: what they were drawn with, where it is known.
+    """
+
+    name: str
+    counts: np.ndarray
+    sha256: str
+    T: np.ndarray | None = None
+    seed: int | None = None
+
+    @property
+    def clean_priors(self) -> np.ndarray:
+        """The share of each label before the noise."""
+        return self.counts.sum(1) / self.counts.sum()
+
+    @property
+    def noisy_priors(self) -> np.ndarray:
+        """The share of each label after the noise."""
+        return self.counts.sum(0) / self.counts.sum()
+
+    @property
+    def realised_T(self) -> np.ndarray:
+        """The share of the labels i that are now j; nan in the row of a class that has no labels."""
+        size = self.counts.sum(1, keepdims=True)
+        return np.divide(self.counts, size, out=np.full(self.counts.shape, np.nan), where=size > 0)
+
+    @property
+    def class_rates(self) -> np.ndarray:
+        """The share of wrong labels in each clean class."""
+        return 1 - np.diag(self.realised_T)
+
+    @property
+    def realised_rate(self) -> float:
+        """The share of wrong labels."""
+        return float(1 - np.trace(self.counts) / self.counts.sum())
+
+    @property
+    def nominal_rate(self) -> float | None:
+        """The share of wrong labels that T promises for these clean labels."""
+        return None if self.T is None else float(self.clean_priors @ (1 - np.diag(self.T)))
+
+    @property
+    def diagonal_is_max(self) -> np.ndarray:
+        """Per clean class, whether the right label is more frequent than every wrong one."""
+        wrong = np.where(np.eye(len(self.counts), dtype=bool), 0, self.counts)
+        return np.diag(self.counts) > wrong.max(1)
+
+    @property
+    def ceiling(self) -> float:
+        """The accuracy of answering with the most frequent noisy label, even if every image were clear."""
+        return float(self.counts[self.diagonal_is_max].sum() / self.counts.sum())
+
+    @property
+    def condition_number(self) -> float:
+        """How much inverting T can amplify an error (2-norm); of the realised T where T is unknown."""
+        T = self.realised_T if self.T is None else self.T
+        return float(np.linalg.cond(T)) if np.isfinite(T).all() else math.nan
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write the card as JSON, whole or not at all."""
+        path = Path(path)
+        text = ",\n".join(f'  "{key}": {json.dumps(value)}' for key, value in self._fields().items())
+        partial = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            partial.write_text(f"{{\n{text}\n}}\n", encoding="utf-8")
+            os.replace(partial, path)
+        finally:
+            partial.unlink(missing_ok=True)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike) -> NoiseCard:
+        """The card that ``save`` wrote."""
+        try:
+            fields = json.loads(Path(path).read_text(encoding="utf-8"))
+            counts, T = np.array(fields.pop("counts"), dtype=np.int64), fields.pop("T")
+            return cls(counts=counts, T=None if T is None else transition(T), **fields)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"{path} holds no noise card: {error}") from error
+
+    def _fields(self) -> dict[str, Any]:
+        return {key: x.tolist() if isinstance(x, np.ndarray) else x for key, x in vars(self).items()}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, NoiseCard) and self._fields() == other._fields()
+
+    def _summary(self) -> dict[str, str]:
+        nominal = "" if self.T is None else f", {self.nominal_rate:.4f} nominal"
+        behind = ", ".join(map(str, np.flatnonzero(~self.diagonal_is_max & (self.clean_priors > 0))))
+        return {
+            "labels": f"{self.counts.sum()} in {len(self.counts)} classes",
+            "noise rate": f"{self.realised_rate:.4f} realised{nominal}",
+            "right label leads": f"not in {behind}" if behind else "in every class",
+            "ceiling of plain fitting": f"{self.ceiling:.4f}",
+            f"condition number of {'realised ' if self.T is None else ''}T": f"{self.condition_number:.4g}",
+            "seed": "unknown" if self.seed is None else str(self.seed),
+            "sha256": self.sha256,
+        }
+
+    def _table(self) -> list[list[str]]:
+        """A line of headings, then one per clean class; the realised T only where it fits on a page."""
+        matrix = self.realised_T[:, : len(self.counts) if len(self.counts) <= 12 else 0]
+        shares = np.column_stack([self.clean_priors, self.noisy_priors, self.class_rates, matrix])
+        cells = [["-" if math.isnan(x) else f"{x:.3f}" for x in row] for row in shares]
+        leads = np.where(self.diagonal_is_max, "yes", np.where(self.clean_priors > 0, "no", "-"))
+        head = [
+            "class",
+            "labels",
+            "before",
+            "after",
+            "wrong",
+            "leads",
+            *(f"→{j}" for j, _ in enumerate(matrix.T)),
+        ]
+        sizes = self.counts.sum(1)
+        return [head] + [[str(k), str(sizes[k]), *c[:3], leads[k], *c[3:]] for k, c in enumerate(cells)]
+
+    def __str__(self) -> str:
+        table = self._table()
+        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+        lines = [" ".join(map(str.rjust, line, widths)) for line in table]
+        return "\n".join([self.name, *(f"{key}: {value}" for key, value in self._summary().items()), *lines])
+
+    def _repr_html_(self) -> str:
+        """A table that takes its colours from the page, light or dark."""
+        facts = "".join(f"<tr><th>{k}</th><td>{html.escape(v)}</td></tr>" for k, v in self._summary().items())
+        head, *body = self._table()
+        heads = "".join(f'<th scope="col">{cell}</th>' for cell in head)
+        rows = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in line) + "</tr>" for line in body)
+        return (
+            "<style>.noise-card {max-height: 40em; overflow: auto; font-variant-numeric: tabular-nums}"
+            ".noise-card :is(th, td) {color: inherit; padding: 0.1em 0.5em; text-align: right}"
+            ".noise-card .facts :is(th, td), .noise-card caption {color: inherit; text-align: left}</style>"
+            f'<div class="noise-card"><table class="facts"><caption>{html.escape(self.name)}</caption>'
+            f"<tbody>{facts}</tbody></table>"
+            f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
+        )
+
+
+def noise_card(
+    clean: Labels, noisy: Labels, T: Any = None, seed: int | None = None, name: str = "noisy labels"
+) -> NoiseCard:
+    """The card of ``noisy``, whose clean labels are ``clean``.
+
+    T: the matrix they were drawn from; without it the number of classes is the largest label plus one.
+    """
+    T = None if T is None else transition(T)
+    num_classes = None if T is None else len(T)
+    before, after = as_labels(clean, num_classes, "clean"), as_labels(noisy, num_classes, "noisy")
+    if len(before) != len(after) or not len(before):
+        raise ValueError(f"a card needs one noisy label per clean one, not {len(after)} for {len(before)}")
+    num_classes = num_classes or int(max(before.max(), after.max())) + 1
+    flat = before.astype(np.int64) * num_classes + after
+    counts = np.bincount(flat, minlength=num_classes**2).reshape(num_classes, num_classes)
+    return NoiseCard(name, counts, labels_sha256(after), T, None if seed is None else operator.index(seed))

@@ -1,0 +1,153 @@
+"""Corrupting labels: by a matrix, with exact counts, or by an annotator who looks at the image."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fdiv.noise.matrices import as_array, check_rate, transition
+
+Labels = np.ndarray | Tensor | Sequence[int]
+Seed = int | np.random.Generator
+
+
+def corrupt(labels: Labels, T: Any, seed: Seed) -> Any:
+    """Noisy labels: each label i becomes j with probability T_ij, independently of all others.
+
+    For one seed, a smaller T_ii only adds wrong labels: what was wrong at a lower rate stays wrong.
+    """
+    T = transition(T)
+    clean = as_labels(labels, len(T))
+    own_class_first = np.argsort(1 - np.eye(len(T)), axis=1, kind="stable")
+    return like(labels, draw(clean, T, _rng(seed, "noisy labels").random(len(clean)), own_class_first))
+
+
+def corrupt_exact_counts(labels: Labels, T: Any, seed: Seed) -> Any:
+    """Noisy labels without sampling error: of the n_i labels i exactly int(n_i T_ij) become j, the rest stay.
+
+    Only which of them is drawn. The authors made ten of their label files so. The integer part forgives
+    rounding error: 29 % of 100 labels are 29, although 100 * 0.29 < 29 in floating point.
+    """
+    T = transition(T)
+    clean = as_labels(labels, len(T))
+    rng, noisy = _rng(seed, "exact counts"), clean.copy()
+    for i in range(len(T)):
+        members = rng.permutation(np.flatnonzero(clean == i))
+        quota = np.floor(len(members) * T[i] + 1e-9).astype(int)
+        quota[i] = 0
+        flipped = np.repeat(np.arange(len(T)), quota)
+        noisy[members[: len(flipped)]] = flipped
+    return like(labels, noisy)
+
+
+def instance_dependent(images: Any, labels: Labels, rate: float, seed: Seed, seen: int = 10) -> Any:
+    """Noisy labels that depend on the image: a weak annotator's mistakes, about ``rate`` of all labels.
+
+    No transition matrix describes them: within a class, unclear images are mislabelled more often than clear
+    ones. See ``weak_annotator`` for the parameters.
+    """
+    rng = _rng(seed, "annotator")
+    chance, mistake = weak_annotator(images, labels, rate, rng, seen)
+    clean = as_labels(labels)
+    return like(labels, np.where(rng.random(len(clean)) < chance, mistake, clean))
+
+
+def weak_annotator(
+    images: Any, labels: Labels, rate: float, seed: Seed, seen: int = 10
+) -> tuple[np.ndarray, np.ndarray]:
+    """For each image, the chance that a weak annotator mislabels it, and the label that it then gives.
+
+    The annotator is a logistic regression on the pixels of a few clean examples. Its mistake is the class
+    that it finds most likely besides the true one. The chance of a mistake is proportional to the
+    probability that it gives to all wrong classes, capped at 1.
+
+    images: an array or tensor of shape (n, ...).
+    rate: the mean of the chances.
+    seed: draws which examples the annotator learns from; the fit is the same up to rounding elsewhere.
+    seen: how many examples of each class it learns from; fewer make it weaker.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    clean = as_labels(labels)
+    pixels = as_array(images).astype(np.float32).reshape(len(images), -1)
+    classes = np.unique(clean)
+    check_rate("rate", rate, below=1)
+    if len(pixels) != len(clean):
+        raise ValueError(f"there are {len(clean)} labels for {len(pixels)} images, but must be one for each")
+    if len(classes) < 2 or seen < 1:
+        raise ValueError(f"an annotator needs 2 classes and seen >= 1, not {len(classes)} and seen={seen}")
+    rng = _rng(seed, "annotator")
+    known = np.concatenate([rng.permutation(np.flatnonzero(clean == k))[:seen] for k in classes])
+    pixels = pixels / max(np.abs(pixels).max(), 1e-30)
+    annotator = LogisticRegression(max_iter=1000).fit(pixels[known], clean[known])
+    opinion = annotator.predict_proba(pixels).astype(np.float64)
+    opinion[np.arange(len(clean)), np.searchsorted(classes, clean)] = 0
+    return _scaled_to_mean(opinion.sum(1), rate), classes[opinion.argmax(1)]
+
+
+def labels_sha256(labels: Labels) -> str:
+    """SHA-256 of the labels, one byte each (four, little-endian, where a label exceeds 255)."""
+    array = as_labels(labels)
+    wide = array.size and array.max() > 255
+    return hashlib.sha256(array.astype("<u4" if wide else np.uint8).tobytes()).hexdigest()
+
+
+def draw(clean: np.ndarray, T: np.ndarray, u: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """The noisy label at the point u in [0, 1), where row i of T is laid out in the order ``order[i]``.
+
+    Only cumulative sums within a row are compared with u, and the last of them is made exactly 1, so that
+    rounding neither depends on the platform nor reaches a class of probability 0.
+    """
+    noisy = np.empty(len(clean), dtype=np.int64)
+    for i in np.unique(clean):
+        ends = np.cumsum(T[i, order[i]])
+        where = clean == i
+        noisy[where] = order[i][np.searchsorted(ends / ends[-1], u[where], side="right")]
+    return noisy
+
+
+def as_labels(labels: Labels, num_classes: int | None = None, what: str = "labels") -> np.ndarray:
+    """``labels`` as an integer vector in 0 .. num_classes - 1, not a copy."""
+    array = as_array(labels)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise ValueError(f"{what} must be a vector of integers, not {array.dtype} of shape {array.shape}")
+    bad = np.flatnonzero((array < 0) | (array >= (num_classes or math.inf)))
+    if bad.size:
+        valid = "0 or more" if num_classes is None else f"0 to {num_classes - 1}"
+        raise ValueError(f"{what}[{bad[0]}] is {array[bad[0]]}, but a label is {valid}")
+    if num_classes and num_classes - 1 > np.iinfo(array.dtype).max:
+        raise ValueError(f"{what} are {array.dtype}, which cannot hold class {num_classes - 1}")
+    return array
+
+
+def like(labels: Labels, noisy: np.ndarray) -> Any:
+    """``noisy`` as the kind, dtype and device of ``labels``."""
+    if isinstance(labels, Tensor):
+        return torch.as_tensor(noisy).to(labels)
+    return noisy.astype(np.asarray(labels).dtype)
+
+
+def _scaled_to_mean(weight: np.ndarray, mean: float) -> np.ndarray:
+    """min(1, c weight) with the factor c for which these have the given mean."""
+    weight = np.maximum(weight, 1e-12)
+    largest_first = np.sort(weight)[::-1]
+    capped = np.arange(len(weight))
+    rest = np.cumsum(largest_first[::-1])[::-1]
+    factor = (mean * len(weight) - capped) / rest  # if the `capped` largest weights reach 1
+    return np.minimum(1, factor[(factor * largest_first <= 1).argmax()] * weight)
+
+
+def _rng(seed: Seed, purpose: str) -> np.random.Generator:
+    """A stream for each purpose, so that a split or other noise drawn with the same seed is independent."""
+    if seed is None:
+        raise ValueError("seed is None, but must be an integer, so that the labels can be drawn again")
+    if isinstance(seed, np.random.Generator):
+        return seed
+    return np.random.default_rng([operator.index(seed), *purpose.encode()])

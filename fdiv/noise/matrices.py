@@ -1,0 +1,129 @@
+"""Transition matrices: any T, and the paper's three families."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+
+def transition(matrix: Any) -> np.ndarray:
+    """``matrix`` as a float64 array, or a ``ValueError`` that names the first row that is no distribution."""
+    T = np.array(as_array(matrix), dtype=np.float64)
+    if T.ndim != 2 or T.shape[0] != T.shape[1] or len(T) < 2:
+        raise ValueError(f"a transition matrix is square with at least 2 classes, not of shape {T.shape}")
+    for row, entries in enumerate(T):
+        bad = entries[~(entries >= 0)]
+        if bad.size:
+            raise ValueError(f"row {row} holds {bad[0]:g}, but every entry of T is a probability")
+        if not abs(entries.sum() - 1) <= 1e-8:
+            raise ValueError(f"row {row} sums to {entries.sum():.10g}, but every row of T sums to 1")
+    return T
+
+
+def uniform(e: float | Sequence[float] | np.ndarray, num_classes: int | None = None) -> np.ndarray:
+    """Uniform off-diagonal noise (Section 3): T_ij = e_j for every i != j, so T = (1 - sum_j e_j) I + 1 e'.
+
+    e: the chance of landing on class j from any other class, one number per class, or one number that holds
+        for all ``num_classes`` classes (the noise rate is then (K - 1) e). They sum to less than 1.
+    """
+    e = np.array(e, dtype=np.float64)
+    if e.ndim == 0:
+        if num_classes is None:
+            raise ValueError(f"e = {e:g} is one number for all classes: say how many with num_classes")
+        e = np.full(_class_count(num_classes), e)
+    if e.ndim != 1 or num_classes not in (None, len(e)):
+        raise ValueError(f"e has shape {e.shape}, but must be one number per class or one for all classes")
+    for j, rate in enumerate(e):
+        check_rate(f"e_{j}", rate)
+    total = math.fsum(e)
+    if total > 1 - 1e-12:
+        raise ValueError(f"the e_j sum to {total:g}, but uniform noise needs a sum below 1")
+    T = np.tile(e, (len(e), 1))
+    np.fill_diagonal(T, 1 - e.sum() + e)
+    return transition(T)
+
+
+def symmetric(rate: float, num_classes: int) -> np.ndarray:
+    """A label is wrong with probability ``rate``, and then any of the other classes alike."""
+    num_classes = _class_count(num_classes)
+    check_rate("rate", rate, below=(num_classes - 1) / num_classes)
+    return uniform(rate / (num_classes - 1), num_classes)
+
+
+def random_flip(p: float, num_classes: int) -> np.ndarray:
+    """The paper's "Random p" (Section 5): with probability p the label is drawn anew from all K classes.
+
+    The true class is among them, so the noise rate is p (K - 1) / K, not p.
+    """
+    num_classes = _class_count(num_classes)
+    check_rate("p", p, below=1)
+    return uniform(p / num_classes, num_classes)
+
+
+def sparse(
+    num_classes: int,
+    pairs: Iterable[tuple[int, int]] | None,
+    e1: float | Sequence[float],
+    e2: float | Sequence[float],
+) -> np.ndarray:
+    """Sparse noise (Appendix, "Multi-class extension II"): labels flip only within disjoint pairs of classes.
+
+    pairs: the (i, j); every class is in exactly one. ``None`` stands for (0, 1), (2, 3), ...
+    e1, e2: the chances of i -> j and of j -> i, one for all pairs or one per pair; e1 + e2 < 1 in each.
+    """
+    num_classes = _class_count(num_classes)
+    if num_classes % 2:
+        raise ValueError(f"sparse noise pairs the classes up, which {num_classes} classes do not allow")
+    pairs = np.arange(num_classes).reshape(-1, 2) if pairs is None else [_pair(c, num_classes) for c in pairs]
+    first, second = (_per_pair(name, e, len(pairs)) for name, e in (("e1", e1), ("e2", e2)))
+    T = np.eye(num_classes)
+    seen: set[int] = set()
+    for c, (i, j) in enumerate(pairs):
+        if repeated := seen & {i, j} or {i} & {j}:
+            raise ValueError(f"pair {c} is ({i}, {j}), but class {min(repeated)} must be in one pair only")
+        if first[c] + second[c] > 1 - 1e-12:
+            raise ValueError(f"pair {c} has e1 + e2 = {first[c] + second[c]:g}, but needs a sum below 1")
+        seen |= {i, j}
+        T[i, [i, j]] = 1 - first[c], first[c]
+        T[j, [i, j]] = second[c], 1 - second[c]
+    if missing := set(range(num_classes)) - seen:
+        raise ValueError(f"class {min(missing)} is in no pair, but sparse noise needs every class in one")
+    return transition(T)
+
+
+def _class_count(num_classes: int) -> int:
+    if operator.index(num_classes) < 2:
+        raise ValueError(f"num_classes is {num_classes}, but noise needs at least 2 classes")
+    return operator.index(num_classes)
+
+
+def _pair(pair: tuple[int, int], num_classes: int) -> tuple[int, int]:
+    i, j = map(operator.index, pair)
+    if not (0 <= i < num_classes and 0 <= j < num_classes):
+        raise ValueError(f"the pair ({i}, {j}) is not between classes 0 and {num_classes - 1}")
+    return i, j
+
+
+def _per_pair(name: str, e: float | Sequence[float], count: int) -> np.ndarray:
+    e = np.array(e, dtype=np.float64)
+    if e.ndim and e.shape != (count,):
+        raise ValueError(f"{name} has shape {e.shape} for {count} pairs, but is one number or one per pair")
+    return np.array([check_rate(f"{name} of pair {c}", x) for c, x in enumerate(np.broadcast_to(e, count))])
+
+
+def as_array(x: Any) -> np.ndarray:
+    """``x``, a tensor on any device or anything NumPy takes, as an array."""
+    return x.detach().cpu().numpy() if isinstance(x, Tensor) else np.asarray(x)
+
+
+def check_rate(name: str, value: float, below: float = math.inf) -> float:
+    """``value``, or a ``ValueError`` where it is not in [0, below)."""
+    if not 0 <= value < below:
+        valid = "at least 0" if below == math.inf else f"at least 0 and below {below:.4g}"
+        raise ValueError(f"{name} is {value:g}, but must be {valid}")
+    return value
