@@ -178,6 +178,11 @@ def realised_rate(n, seed):
 
 
 rates = {n: [realised_rate(n, seed) for seed in range(40)] for n in sizes}
+
+# %% [markdown]
+# Each grey dot is a draw; the lines mark two standard deviations.
+
+# %%
 two_sd = [2 * np.sqrt(0.4 * 0.6 / n) for n in sizes]
 figure = curves_figure(
     {"tv": [0.4 + s for s in two_sd], "js": [0.4 - s for s in two_sd]},
@@ -226,6 +231,10 @@ def compare(dataset, setting):
     }
 
 
+# %% [markdown]
+# One line per setting:
+
+# %%
 settings = [
     (dataset, setting)
     for dataset in ("mnist", "cifar-10")
@@ -395,6 +404,11 @@ claim(
     [round(float(r) / float(p)) for *_, p, r in misprints(printed_high, released_low)]
     == [10],
 )
+
+# %% [markdown]
+# The sparse pairs, and CIFAR-10:
+
+# %% tags=["claim", "nbval-check-output"]
 printed_pairs = pairs(noise.paper_noise("mnist", "sparse-high", source="printed"))
 released_pairs = pairs(noise.paper_noise("mnist", "sparse-high"))
 claim(
