@@ -554,4 +554,4 @@ exercises.estimate_T(estimate_T)
 # - G. Patrini et al., *Making Deep Neural Networks Robust to Label Noise*, CVPR 2017: estimating and using $T$.
 # - J. Wei et al., *Learning with Noisy Labels Revisited: A Study Using Real-World Human Annotations*, ICLR 2022: how human noise differs (CIFAR-N).
 #
-# **Next**: 03 Decoupling theorem (planned); back to [01 Divergences and conjugates](01_divergences_and_conjugates.ipynb)
+# **Next**: [03 Decoupling theorem](03_decoupling_theorem.ipynb)

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from fdiv.divergences import DIVERGENCES, Divergence, Interval, divergence
-from fdiv.exercises import Exercise, Wrong, divergences, exercise, noise_models, start_here
+from fdiv.exercises import Exercise, Wrong, decoupling, divergences, exercise, noise_models, start_here
 from fdiv.notebooks import find, read
 
 SOLUTION = re.compile(r"<summary>Solution</summary>(?:(?!</details>).)*?```python\n(.*?)```", re.DOTALL)
@@ -124,6 +124,24 @@ WRONG = [
     (WITNESS, lambda p, q: torch.sign(q - p) / 2, "turn its sign round"),
     (WITNESS, lambda p, q: torch.zeros(4).double(), "your g gives 0.0000, and 0.4000 can be reached"),
     (WITNESS, lambda p, q: 0.5, "one value of g for each outcome"),
+    (decoupling.noisy_table, lambda p, t: p @ t, "return two things"),
+    (decoupling.noisy_table, lambda p, t: (t @ p, p.sum(0)), "multiply from the right"),
+    (decoupling.noisy_table, lambda p, t: (p @ t.T, p.sum(0)), "T is transposed"),
+    (decoupling.noisy_table, lambda p, t: (p, p.sum(0)), "sum over the clean label i"),
+    (decoupling.noisy_table, lambda p, t: (p @ t, (p @ t).sum(1)), "frequencies of the predictions"),
+    (decoupling.noisy_table, lambda p, t: (p @ t, p.sum(0)), "the column sums of the noisy table"),
+    (decoupling.corrected_g, lambda g, e: 0.0, "a table of the shape of g"),
+    (decoupling.corrected_g, lambda g, e: (g - (g @ e)[:, None]) / (1 - e.sum()), "up to the factor"),
+    (decoupling.corrected_g, lambda g, e: g - e * g, "the same number for every label"),
+    (decoupling.corrected_g, lambda g, e: g - g.T @ e, "along its row"),
+    (decoupling.corrected_g, lambda g, e: g, "your g' averages to"),
+    (decoupling.bad_but_informative, lambda: torch.ones(2, 2), "probabilities that sum to 1"),
+    (decoupling.bad_but_informative, lambda: torch.tensor([[0.1, 0.2], [0.6, 0.1]]), "must be balanced"),
+    (
+        decoupling.bad_but_informative,
+        lambda: torch.tensor([[0.4, 0.1], [0.1, 0.4]]),
+        "accuracy is 0.8, not 0.2",
+    ),
     (noise_models.pair_flips, lambda k, e: np.eye(k), "the diagonal must be 1 - e = 0.7"),
     (noise_models.pair_flips, lambda k, e: (1 - e) * np.eye(k), "row 0 sums to 0.7"),
     (

@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 from numpy.random import RandomState
 
 from fdiv.datasets import digits
+from fdiv.files import csv_rows
 from fdiv.noise import (
     DATASETS,
     FIGURE_STEPS,
@@ -44,7 +45,6 @@ from fdiv.noise import (
     weak_annotator,
 )
 from fdiv.noise.labels import _scaled_to_mean, draw
-from fdiv.noise.paper import csv_rows
 from fdiv.noise.released import regenerate, released_labels
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -516,6 +516,13 @@ def test_the_printed_random_matrices_are_rounded(dataset, setting, off):
     assert (printed == printed.round(2)).all()
 
 
+def test_the_steps_of_the_robustness_figure():
+    for k in range(10):
+        e, T = k / 100, paper_noise("cifar-10", f"figure-{k / 100:.2f}")
+        assert np.allclose(T, e + (1 - 10 * e) * np.eye(10), atol=1e-15)
+        assert 1 - np.diag(T).mean() == pytest.approx(9 * e)
+
+
 def test_one_appendix_serves_both_mnists():
     for setting in paper_settings("mnist"):
         for source in ("printed", "released"):
@@ -734,7 +741,7 @@ def test_chances_are_scaled_to_the_rate(weight, rate):
     free = (chance < 1) & (weight > 1e-6)
     if free.any():
         ratio = chance[free] / weight[free]
-        np.testing.assert_allclose(ratio, ratio[0], rtol=1e-9)
+        np.testing.assert_allclose(ratio, ratio[0], rtol=1e-9, atol=1e-300)
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.2, 0.45, 0.8])

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from fdiv.files import write_text
 from fdiv.noise.labels import Labels, as_labels, labels_sha256
 from fdiv.noise.matrices import transition
 
@@ -84,14 +85,8 @@ class NoiseCard:
 
     def save(self, path: str | os.PathLike) -> None:
         """Write the card as JSON, whole or not at all."""
-        path = Path(path)
         text = ",\n".join(f'  "{key}": {json.dumps(value)}' for key, value in self._fields().items())
-        partial = path.with_name(f".{path.name}.{os.getpid()}")
-        try:
-            partial.write_text(f"{{\n{text}\n}}\n", encoding="utf-8")
-            os.replace(partial, path)
-        finally:
-            partial.unlink(missing_ok=True)
+        write_text(f"{{\n{text}\n}}\n", path)
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> NoiseCard:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable
-from functools import cache
-from pathlib import Path
 
 import numpy as np
 
+from fdiv.files import csv_rows
 from fdiv.noise.matrices import random_flip, sparse, uniform
 
-PAPER = Path(__file__).resolve().parents[2] / "data" / "paper"
 DATASETS = ("mnist", "fashion-mnist", "cifar-10", "cifar-100")
 FIGURE_STEPS = tuple(f"figure-{e / 100:.2f}" for e in range(10))
 
@@ -58,17 +55,6 @@ def paper_name(dataset: str, setting: str) -> tuple[str, str]:
     """Both names as ``paper_settings`` spells them."""
     dataset = _choice("dataset", dataset, DATASETS)
     return dataset, _choice(f"{dataset} noise setting", setting, paper_settings(dataset))
-
-
-def csv_rows(name: str, **where: str) -> list[dict[str, str]]:
-    """The lines of a table in data/paper whose columns have the given values."""
-    return [row for row in _csv(name) if where.items() <= row.items()]
-
-
-@cache
-def _csv(name: str) -> tuple[dict[str, str], ...]:
-    with open(PAPER / name, encoding="utf-8", newline="") as file:
-        return tuple(csv.DictReader(file))
 
 
 def _choice(what: str, name: str, choices: Iterable[str]) -> str:
