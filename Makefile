@@ -9,9 +9,10 @@ READY := $(VENV)/ready
 run: $(READY)  ## execute every notebook in quick mode; pages in runs/quick/index.html
 	$(BIN)/python -m fdiv run
 
-test: $(READY)  ## style, unit tests, notebook structure, nbval
+test: $(READY)  ## style, unit tests, notebook structure, nbval, and the browser where there is one
 	$(BIN)/python -m ruff check . && $(BIN)/python -m ruff format --check .
-	$(BIN)/python -m pytest -q -n 2 --dist loadscope
+	$(BIN)/python -m pytest -q -n 2 --dist loadscope -m "not browser"
+	$(BIN)/python -m pytest -q -m browser tests/browser
 
 lab: $(READY)  ## open JupyterLab on the notebooks
 	$(BIN)/python -m jupyterlab notebooks

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import argparse
-import os
+import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from fdiv import notebooks
-from fdiv.notebooks import ROOT, NotebookError, Run
+from fdiv.notebooks import NotebookError, Run
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Parse, run, and turn what the user got wrong into one sentence."""
     options = _parser().parse_args(arguments)
-    os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
     try:
         return options.command(options)
-    except (NotebookError, ValueError) as error:
+    except (NotebookError, ValueError, OSError) as error:
         print(f"fdiv: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
+        logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # about a reply nobody waits for any more
         print("fdiv: stopped; what had finished is kept, what was running is not", file=sys.stderr)
         return 130
 
@@ -54,23 +54,37 @@ def _run(options: argparse.Namespace) -> int:
     sources = notebooks.find(options.notebooks)
     given = {name: notebooks.parse_value(value) for name, value in options.parameters}
     for source in sources:
-        notebooks.check_given(notebooks.read(source), given)
-    folder = options.out or ROOT / "runs" / str(given.get("MODE", "quick"))
+        _check_given(source, given)
+    folder = options.out or notebooks.ROOT / "runs" / str(given.get("MODE", "quick"))
+    if folder.resolve() == notebooks.FOLDER.resolve():
+        raise NotebookError("--out would overwrite the committed notebooks: use  fdiv refresh  for that")
     runs = []
-    for number, source in enumerate(sources, 1):
-        print(f"[{number}/{len(sources)}] {source.stem}", flush=True)
-        runs.append(notebooks.run(source, folder / f"{source.stem}.ipynb", given, bar=sys.stderr.isatty()))
-    page = pages.build(folder, runs)
+    try:
+        for number, source in enumerate(sources, 1):
+            print(f"[{number}/{len(sources)}] {source.stem}", flush=True)
+            output = folder / f"{source.stem}.ipynb"
+            runs.append(notebooks.run(source, output, given, bar=sys.stderr.isatty()))
+    finally:  # stopped half-way, the course page must still list what is there
+        names = [source.stem for source in notebooks.find() if (folder / f"{source.stem}.ipynb").exists()]
+        page = pages.build(folder, names, {run.name: run.seconds for run in runs})
     _table(runs)
     print(f"\npages: {page}")
     return _exit_code(runs)
+
+
+def _check_given(source: Path, given: Mapping[str, object]) -> None:
+    """Refuse parameters that ``source`` cannot run with, saying which notebook it is."""
+    try:
+        notebooks.check_given(notebooks.read(source), given)
+    except (NotebookError, ValueError) as error:
+        raise NotebookError(f"{source.stem}: {error}") from None
 
 
 def _refresh(options: argparse.Namespace) -> int:
     runs = []
     for source in notebooks.find(options.notebooks):
         print(source.stem, flush=True)
-        runs.append(notebooks.refresh(source))
+        runs.append(notebooks.refresh(source, bar=sys.stderr.isatty()))
     _table(runs)
     return _exit_code(runs)
 
@@ -94,7 +108,7 @@ def _table(runs: Sequence[Run]) -> None:
     print(f"{'all':<{width}}  {sum(run.seconds for run in runs):7.1f}  {total:>14}")
     for run in runs:
         if run.error:
-            print(f"\n{run.name} failed at {run.error}")
+            print(f"\n{run.name} failed: {run.error}")
 
 
 def _exit_code(runs: Sequence[Run]) -> int:

@@ -6,25 +6,31 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import hashlib
 import os
+import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import jupytext
 import nbformat
 from nbformat import NotebookNode
+from traitlets.config import Config
 
+from fdiv.files import ROOT, write_text
 from fdiv.lesson import CLAIM_OK, assigned_literals, refuse_unknown
 from fdiv.recipes import check_mode
 
-ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "notebooks"
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 CELL_TIMEOUT_QUICK = 300
+# The kernel's own log: warnings about its sockets, and now and then the interrupt that ends it. What a cell
+# does wrong comes back as an output, and a kernel that dies as an exception: neither passes through this log.
+QUIET_KERNEL = ["--log-level=CRITICAL"]
 
 
 class NotebookError(Exception):
@@ -68,7 +74,7 @@ def read(source: Path) -> NotebookNode:
 
 
 def tidy(notebook: NotebookNode) -> NotebookNode:
-    """``notebook`` without what differs from run to run: widget state, timestamps, random ids."""
+    """``notebook`` without what differs between runs: widget state, timestamps, random ids, torn prints."""
     for key in ("widgets", "papermill", "jupytext"):
         notebook.metadata.pop(key, None)
     notebook.metadata.language_info = NotebookNode(name="python")
@@ -78,10 +84,24 @@ def tidy(notebook: NotebookNode) -> NotebookNode:
         digest = hashlib.sha256(f"{cell.cell_type}\n{cell.source}".encode()).hexdigest()[:8]
         seen[digest] = seen.get(digest, 0) + 1
         cell.id = digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"
+        if cell.cell_type == "code":
+            cell.outputs = _joined(cell.outputs)
         for output in cell.get("outputs", []):
             output.get("metadata", {}).clear()
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     return notebook
+
+
+def _joined(outputs: Iterable[NotebookNode]) -> list[NotebookNode]:
+    """``outputs`` with consecutive pieces of printed text made one: where it breaks is chance."""
+    joined: list[NotebookNode] = []
+    for output in outputs:
+        before = joined[-1] if joined else {}
+        if output.output_type == "stream" and before.get("name") == output.name:
+            before.text += output.text
+        else:
+            joined.append(output)
+    return joined
 
 
 def parameters(notebook: NotebookNode) -> dict[str, object]:
@@ -109,21 +129,23 @@ def check_given(notebook: NotebookNode, given: Mapping[str, object]) -> None:
         fits = isinstance(value, wanted) or (wanted is float and type(value) is int)
         if not fits or (wanted is int and type(value) is bool):
             raise ValueError(
-                f"{name} is {value!r}, but this notebook wants a {wanted.__name__} like {known[name]!r}"
+                f"{name} is {value!r}, but this notebook wants one of type {wanted.__name__},"
+                f" like {known[name]!r}"
             )
     if "MODE" in given:
         check_mode(given["MODE"])
 
 
-def run(source: Path, output: Path, given: Mapping[str, object], *, bar: bool = True) -> Run:
+def run(source: Path, output: Path, given: Mapping[str, object], *, bar: bool = False) -> Run:
     """Execute ``source`` with papermill into ``output``, which appears only when the run has succeeded.
 
-    A failed run is kept beside it as ``NN_name.failed.ipynb``.
+    A failed run is kept beside it as ``NN_name.failed.ipynb``. What an earlier run left is removed first,
+    its page too: nothing old passes for the result of this run.
     """
     notebook = read(source)
     check_given(notebook, given)
     failed = output.with_suffix(".failed.ipynb")
-    for stale in (output, failed):
+    for stale in (output, failed, output.with_suffix(".html")):
         stale.unlink(missing_ok=True)
     output.parent.mkdir(parents=True, exist_ok=True)
     start = time.perf_counter()
@@ -147,35 +169,59 @@ def _papermill(
     quick = given.get("MODE", "quick") == "quick"
     unexecuted = executed.with_name("source.ipynb")
     write(notebook, unexecuted)
-    static = os.environ.get("FDIV_STATIC")
-    os.environ["FDIV_STATIC"] = "1"
     try:
-        papermill.execute_notebook(
-            unexecuted,
-            executed,
-            dict(given),
-            cwd=FOLDER,
-            kernel_name=KERNEL["name"],
-            progress_bar=bar,
-            log_output=not quick,
-            execution_timeout=CELL_TIMEOUT_QUICK if quick else None,
-        )
+        with _environment(_kernel_variables(quick)), tempfile.TemporaryDirectory() as sockets:
+            papermill.execute_notebook(
+                unexecuted,
+                executed,
+                dict(given),
+                cwd=FOLDER,
+                kernel_name=KERNEL["name"],
+                progress_bar=bar and quick,
+                stdout_file=None if quick else sys.stdout,  # hours of training report as they go
+                stderr_file=None if quick else sys.stderr,
+                execution_timeout=CELL_TIMEOUT_QUICK if quick else None,
+                extra_arguments=QUIET_KERNEL,
+                config=_transport(Path(sockets)),
+            )
     except papermill.PapermillExecutionError as error:
         return f"cell {error.exec_count}: {error.ename}: {error.evalue}".splitlines()[0]
     except NoSuchKernel:
-        return "there is no Jupyter kernel 'python3' here: run  python -m ipykernel install --sys-prefix"
+        return f"there is no Jupyter kernel {KERNEL['name']!r} here: run  python -m pip install ipykernel"
     except Exception as error:  # a kernel that died, a cell that timed out: named like any other failure
         return f"{type(error).__name__}: {error}".splitlines()[0]
-    finally:
-        _restore("FDIV_STATIC", static)
     return None
 
 
-def _restore(name: str, value: str | None) -> None:
-    if value is None:
-        os.environ.pop(name, None)
-    else:
-        os.environ[name] = value
+def _kernel_variables(quick: bool) -> dict[str, str]:
+    """Figures drawn once and no debugger's hint; one thread in quick mode unless the user chose.
+
+    Threads of two processes that wait for the same cores make a tiny network many times slower.
+    """
+    threads = {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")} if quick else {}
+    return {"FDIV_STATIC": "1", "PYDEVD_DISABLE_FILE_VALIDATION": "1", **threads}
+
+
+def _transport(sockets: Path) -> Config:
+    """Files instead of ports where the system can: two kernels that start at once may pick the same port."""
+    if os.name == "nt":
+        return Config()
+    return Config({"KernelManager": {"transport": "ipc", "ip": str(sockets / "kernel")}})
+
+
+@contextlib.contextmanager
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """``variables`` in the environment, for the kernels started meanwhile; afterwards as it was."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 def count_claims(notebook: NotebookNode) -> int:
@@ -195,24 +241,11 @@ def write(notebook: NotebookNode, path: Path) -> None:
     write_text(nbformat.writes(notebook, indent=1, ensure_ascii=False) + "\n", path)
 
 
-def write_text(text: str, path: Path) -> None:
-    """Write ``text`` atomically."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def refresh(source: Path) -> Run:
+def refresh(source: Path, *, bar: bool = False) -> Run:
     """Execute ``source`` in quick mode and store the result as its committed twin."""
     with tempfile.TemporaryDirectory() as scratch:
         executed = Path(scratch) / f"{source.stem}.ipynb"
-        done = run(source, executed, {})
+        done = run(source, executed, {}, bar=bar)
         if done.error is None:
             write(nbformat.read(executed, as_version=4), source.with_suffix(".ipynb"))
     return done
@@ -223,7 +256,11 @@ def pair_differences(source: Path) -> list[str]:
     twin = source.with_suffix(".ipynb")
     if not twin.exists():
         return [f"{twin.name} is missing"]
-    text, executed = read(source).cells, nbformat.read(twin, as_version=4).cells
+    try:
+        executed = nbformat.read(twin, as_version=4).cells
+    except nbformat.reader.NotJSONError:  # the marks of a merge conflict, most often
+        return [f"{twin.name} is not a notebook"]
+    text = read(source).cells
     differences = [
         f"{source.stem} cell {index}: {what} differs"
         for index, (a, b) in enumerate(zip(text, executed, strict=False))

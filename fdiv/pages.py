@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import importlib.metadata
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,10 +15,12 @@ from nbconvert import HTMLExporter
 from nbconvert.filters import markdown2html
 from nbformat import NotebookNode
 
-from fdiv.notebooks import Run, count_claims, write_text
+from fdiv.files import write_text
+from fdiv.notebooks import count_claims
 
 PLOTLY = "application/vnd.plotly.v1+json"
 CSS = Path(__file__).with_name("assets") / "page.css"
+COURSE = "Learning with noisy labels through f\N{NON-BREAKING HYPHEN}divergences"
 MATHJAX = """window.MathJax = {
   tex: {inlineMath: [["$", "$"]], displayMath: [["$$", "$$"]], processEscapes: true},
   options: {enableMenu: false}, svg: {fontCache: "global", scale: 0.92}
@@ -42,22 +44,23 @@ def lesson(name: str, notebook: NotebookNode) -> Lesson:
     return Lesson(name, title[1] if title else name, " ".join(why[1].split()) if why else "")
 
 
-def build(folder: Path, runs: Sequence[Run]) -> Path:
-    """Write a page for every executed notebook of ``runs`` in ``folder``, and the course page; return it."""
+def build(folder: Path, names: Sequence[str], seconds: Mapping[str, float] | None = None) -> Path:
+    """Write a page for each executed notebook ``names`` in ``folder``, and the course page; return that.
+
+    seconds: how long those that were run just now took.
+    """
     _copy_assets(folder / "assets")
-    for run in runs:
-        (folder / f"{run.name}.html").unlink(missing_ok=True)
-    done = [run for run in runs if run.error is None]
-    notebooks = [nbformat.read(folder / f"{run.name}.ipynb", as_version=4) for run in done]
-    lessons = [lesson(run.name, notebook) for run, notebook in zip(done, notebooks, strict=True)]
-    for index, notebook in enumerate(notebooks):
+    notebooks = [nbformat.read(folder / f"{name}.ipynb", as_version=4) for name in names]
+    lessons = [lesson(name, notebook) for name, notebook in zip(names, notebooks, strict=True)]
+    for index, this in enumerate(lessons):
         before = lessons[index - 1] if index else None
         after = lessons[index + 1] if index + 1 < len(lessons) else None
-        write_text(_page(notebook, lessons[index], before, after), folder / f"{done[index].name}.html")
+        body = _link_pages(_body(notebooks[index]), names)
+        write_text(_page(body, this, before, after), folder / f"{this.name}.html")
     claims = [count_claims(notebook) for notebook in notebooks]
-    index = folder / "index.html"
-    write_text(_course(lessons, done, claims), index)
-    return index
+    course = folder / "index.html"
+    write_text(_course(lessons, seconds or {}, claims), course)
+    return course
 
 
 def _copy_assets(folder: Path) -> None:
@@ -71,18 +74,18 @@ def _copy_assets(folder: Path) -> None:
     write_text(mathjax.read_text(encoding="utf-8"), folder / "mathjax.js")
 
 
-def _page(notebook: NotebookNode, this: Lesson, before: Lesson | None, after: Lesson | None) -> str:
+def _page(body: str, this: Lesson, before: Lesson | None, after: Lesson | None) -> str:
     links = [
         f'<a href="{before.name}.html">← {html.escape(before.title)}</a>' if before else "<span></span>",
         '<a href="index.html">Course</a>',
         f'<a href="{after.name}.html">{html.escape(after.title)} →</a>' if after else "<span></span>",
     ]
     navigation = f"<nav>{''.join(links)}</nav>"
-    return _skeleton(this.title, f"{navigation}<main>{_body(notebook)}</main>{navigation}")
+    return _skeleton(this.title, f"{navigation}<main>{body}</main>{navigation}")
 
 
 def _body(notebook: NotebookNode) -> str:
-    """The cells as HTML, figures drawn by plotly.js and links leading to pages."""
+    """The cells as HTML, figures drawn by plotly.js."""
     drawn = nbformat.from_dict(notebook)
     figures = 0
     for cell in drawn.cells:
@@ -92,7 +95,16 @@ def _body(notebook: NotebookNode) -> str:
                 output.data = NotebookNode({"text/html": _figure(output.data[PLOTLY], f"figure-{figures}")})
     exporter = HTMLExporter(template_name="basic", exclude_input_prompt=True, exclude_output_prompt=True)
     body, _ = exporter.from_notebook_node(drawn)
-    return re.sub(r'href="(\d\d_\w+)\.ipynb"', r'href="\1.html"', body)
+    return body
+
+
+def _link_pages(body: str, names: Collection[str]) -> str:
+    """Links to notebooks lead to their pages; one to a notebook that has no page here is plain text."""
+
+    def page(link: re.Match[str]) -> str:
+        return f'href="{link[1]}.html{link[2] or ""}"' if link[1] in names else 'title="not run here"'
+
+    return re.sub(r'href="(\d\d_\w+)\.ipynb(#[^"]*)?"', page, body)
 
 
 def _figure(figure: dict, identifier: str) -> str:
@@ -107,20 +119,24 @@ def _figure(figure: dict, identifier: str) -> str:
     )
 
 
-def _course(lessons: Sequence[Lesson], runs: Sequence[Run], claims: Sequence[int]) -> str:
+def _course(lessons: Sequence[Lesson], seconds: Mapping[str, float], claims: Sequence[int]) -> str:
     rows = "".join(
         f'<tr><td><a href="{one.name}.html">{html.escape(one.title)}</a>{_inline(one.why)}</td>'
-        f"<td>{run.seconds:.0f} s</td><td>{checked}</td></tr>"
-        for one, run, checked in zip(lessons, runs, claims, strict=True)
+        f"<td>{_time(seconds.get(one.name))}</td><td>{checked}</td></tr>"
+        for one, checked in zip(lessons, claims, strict=True)
     )
     return _skeleton(
-        "Learning with noisy labels through f-divergences",
-        "<main><h1>Learning with noisy labels through f-divergences</h1>"
+        COURSE,
+        f"<main><h1>{COURSE}</h1>"
         "<p>An executable reading of <em>When Optimizing f-divergence is Robust with Label Noise</em> "
         "(Wei &amp; Liu, ICLR 2021). Every page below was executed on this machine.</p>"
         f'<table class="course"><thead><tr><th>Notebook</th><th>Time</th><th>Claims checked</th></tr></thead>'
         f"<tbody>{rows}</tbody></table></main>",
     )
+
+
+def _time(seconds: float | None) -> str:
+    return "run earlier" if seconds is None else f"{seconds:.0f} s"
 
 
 def _inline(markdown: str) -> str:

@@ -11,7 +11,8 @@ import nbformat
 import numpy as np
 
 from fdiv.figures import STYLES
-from fdiv.notebooks import FOLDER, ROOT
+from fdiv.files import ROOT
+from fdiv.notebooks import FOLDER
 from fdiv.pages import PLOTLY
 
 PICTURE = ROOT / "data" / "figures" / "start_here.png"

@@ -451,9 +451,8 @@ trained = ["tv", "js", "pearson", "kl", "jeffrey"]
 # %% [markdown]
 # A row of the table is one setting:
 
+
 # %%
-
-
 def ceiling_and_report(dataset, setting):
     T = torch.as_tensor(noise.paper_noise(dataset, setting))
     here = reported[(reported.dataset == dataset) & (reported.noise == setting)]

@@ -1,0 +1,573 @@
+"""The ``fdiv`` command on a small course of its own: what it prints, what it leaves, what it refuses."""
+
+import contextlib
+import io
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+import papermill
+import pytest
+
+from fdiv import notebooks
+from fdiv.__main__ import main
+from fdiv.files import write_text
+from fdiv.notebooks import parse_value, read, tidy, write
+
+OPENING = """# %% [markdown]
+# # {number} · {title}
+#
+# **Why.** Because *it* is small.
+
+# %% tags=["parameters"]
+MODE = "quick"
+SEED = 0
+
+"""
+CHECKED = """# %%
+from fdiv.lesson import check_parameters, claim
+check_parameters(MODE=MODE, SEED=SEED)
+
+"""
+GOOD = (
+    CHECKED
+    + """# %% tags=["claim"]
+claim("one is one", 1 == 1)
+claim("two is two", 2 == 2)
+"""
+)
+FALSE = (
+    CHECKED
+    + """# %% tags=["claim"]
+claim("one is one", 1 == 1)
+claim("one is two", 1 == 2)
+
+# %%
+print("never reached")
+"""
+)
+DIES = """# %%
+import os
+os._exit(3)
+"""
+PLAIN = """# %%
+import os
+print("MODE", MODE, "SEED", SEED, "threads", os.environ.get("OMP_NUM_THREADS"))
+
+# %% tags=["claim"]
+print("ok  it ran")
+"""
+
+
+@dataclass
+class Said:
+    """How one call of the command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+def fdiv(*arguments: str) -> Said:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main(arguments)
+    return Said(code, out.getvalue(), err.getvalue())
+
+
+@dataclass
+class Course:
+    """A folder like the repository, with notebooks written by the test."""
+
+    root: Path
+
+    def __post_init__(self) -> None:
+        (self.root / "notebooks").mkdir(parents=True)
+
+    @property
+    def quick(self) -> Path:
+        return self.root / "runs" / "quick"
+
+    def add(self, name: str, body: str) -> Path:
+        source = self.root / "notebooks" / f"{name}.py"
+        opening = OPENING.format(number=name[:2], title=name[3:].title())
+        source.write_text(opening + body, encoding="utf-8")
+        return source
+
+    def move_in(self, patch: pytest.MonkeyPatch) -> None:
+        patch.setattr(notebooks, "ROOT", self.root)
+        patch.setattr(notebooks, "FOLDER", self.root / "notebooks")
+
+
+@pytest.fixture
+def course(tmp_path, monkeypatch):
+    course = Course(tmp_path / "clone")
+    course.move_in(monkeypatch)
+    return course
+
+
+@pytest.fixture
+def no_kernel(monkeypatch):
+    """The test fails as soon as anything is executed."""
+    monkeypatch.setattr(
+        papermill, "execute_notebook", lambda *_, **__: pytest.fail("a notebook was executed")
+    )
+
+
+def files(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+# One run of four notebooks, two of which fail, over what an earlier run left.
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory):
+    course = Course(tmp_path_factory.mktemp("mixed") / "clone")
+    for name, body in {"00_good": GOOD, "01_false": FALSE, "02_dies": DIES, "03_after": PLAIN}.items():
+        course.add(name, body)
+    course.quick.mkdir(parents=True)
+    for name in ("00_good.failed.ipynb", "01_false.ipynb", "01_false.html", "02_dies.html", "notes.txt"):
+        (course.quick / name).write_text("from an earlier day")
+    with pytest.MonkeyPatch.context() as patch:
+        course.move_in(patch)
+        said = fdiv("run")
+    return course, said
+
+
+def test_progress_and_then_a_table(mixed):
+    _, said = mixed
+    progress, table = said.out.split("\n\n")[:2]
+    assert progress.splitlines() == ["[1/4] 00_good", "[2/4] 01_false", "[3/4] 02_dies", "[4/4] 03_after"]
+    head, *rows = [line.split() for line in table.splitlines()]
+    assert head == ["notebook", "seconds", "claims", "checked"]
+    assert [(row[0], row[2]) for row in rows] == [
+        ("00_good", "2"), ("01_false", "FAILED"), ("02_dies", "FAILED"), ("03_after", "1"), ("all", "3"),
+    ]  # fmt: skip
+    seconds = [float(row[1]) for row in rows]
+    assert all(0 < one < 60 for one in seconds)
+    assert seconds[-1] == pytest.approx(sum(seconds[:-1]), abs=0.3)
+
+
+def test_a_failure_is_named_with_its_first_error_and_is_the_exit_code(mixed):
+    _, said = mixed
+    assert said.code == 1
+    failures = re.findall(r"^(\w+) failed: (.+)$", said.out, re.MULTILINE)
+    assert failures == [
+        ("01_false", "cell 3: ClaimError: claim does not hold: one is two"),
+        ("02_dies", "DeadKernelError: Kernel died"),
+    ]
+
+
+def test_only_what_succeeded_counts_as_done(mixed):
+    course, _ = mixed
+    assert files(course.quick) == {
+        "00_good.ipynb", "00_good.html", "03_after.ipynb", "03_after.html", "index.html", "assets",
+        "01_false.failed.ipynb", "02_dies.failed.ipynb", "notes.txt",
+    }  # fmt: skip
+    assert (course.quick / "notes.txt").read_text() == "from an earlier day"
+
+
+def test_a_failed_run_is_kept_up_to_its_error(mixed):
+    course, _ = mixed
+    failed = nbformat.read(course.quick / "01_false.failed.ipynb", as_version=4)
+    code = [cell for cell in failed.cells if cell.cell_type == "code"]
+    assert [bool(cell.execution_count) for cell in code] == [True, True, True, False]
+    assert [output.output_type for output in code[2].outputs] == ["stream", "error"]
+
+
+def test_the_course_page_lists_what_succeeded(mixed):
+    course, _ = mixed
+    index = (course.quick / "index.html").read_text(encoding="utf-8")
+    assert re.findall(r'href="(\w+\.html)"', index) == ["00_good.html", "03_after.html"]
+
+
+def test_a_later_run_overwrites_only_its_own(mixed, monkeypatch, capfd):
+    course, _ = mixed
+    course.move_in(monkeypatch)
+    own = course.quick / "03_after.ipynb"
+    others = [course.quick / name for name in ("00_good.ipynb", "01_false.failed.ipynb", "notes.txt")]
+    before = [path.read_bytes() for path in others]
+    assert "SEED 0" in own.read_text()
+    assert main(["run", "03", "-p", "SEED", "7"]) == 0
+    assert "SEED 7" in own.read_text()
+    assert [path.read_bytes() for path in others] == before
+    index = (course.quick / "index.html").read_text(encoding="utf-8")
+    assert re.findall(r'href="(\w+\.html)"', index) == ["00_good.html", "03_after.html"]
+    assert index.count("run earlier") == 1
+    assert capfd.readouterr().err == "", "neither a bar nor the kernel's own warnings in a pipe"
+
+
+# What is refused, before anything runs.
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["-p", "MODE", "fast"], r"00_good: MODE is 'fast', which is not one of 'quick' .*'paper' .*"),
+        (["-p", "MODE", "None"], r"00_good: MODE is None, but .* wants one of type str, like 'quick'"),
+        (["-p", "MOED", "paper"],
+         r"00_good: this notebook has no parameter 'MOED' \(did you mean MODE\?\); it has MODE, SEED"),
+        (["-p", "seed", "1"],
+         r"00_good: this notebook has no parameter 'seed' \(did you mean SEED\?\); it has MODE, SEED"),
+        (["-p", "SEED", "one"], r"00_good: SEED is 'one', but this notebook wants one of type int, like 0"),
+        (["-p", "SEED", "1.5"], r"00_good: SEED is 1.5, but this notebook wants one of type int, like 0"),
+        (["-p", "SEED", "True"], r"00_good: SEED is True, but this notebook wants one of type int, like 0"),
+        (["99"], r"no notebook called '99'; there are 00_good, 01_other"),
+        (["00", "good"], r"no notebook called 'good'; there are 00_good, 01_other"),
+        (["--out", "notebooks"], r"--out would overwrite the committed notebooks: use  fdiv refresh .*"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_sentence_and_leaves_nothing(course, no_kernel, monkeypatch, arguments, sentence):
+    course.add("00_good", GOOD)
+    course.add("01_other", GOOD)
+    monkeypatch.chdir(course.root)
+    said = fdiv("run", *arguments)
+    assert said.code == 2
+    assert said.out == ""
+    assert re.fullmatch(f"fdiv: {sentence}\n", said.err), said.err
+    assert files(course.root) == {"notebooks"}
+    assert files(course.root / "notebooks") == {"00_good.py", "01_other.py"}
+
+
+def test_a_parameter_only_one_of_the_notebooks_has_is_refused_for_the_other(course, no_kernel):
+    course.add("00_good", GOOD)
+    extra = course.add("01_extra", GOOD)
+    extra.write_text(extra.read_text().replace("SEED = 0", "SEED = 0\nRATE = 0.5"))
+    said = fdiv("run", "-p", "RATE", "1")
+    assert (said.code, said.err.split(":")[1]) == (2, " 00_good")
+
+
+def test_outside_a_clone_the_command_says_so(course, no_kernel):
+    for command in ("run", "refresh", "check"):
+        said = fdiv(command)
+        assert (said.code, said.err.count("\n")) == (2, 1)
+        assert "run this from a clone of the repository" in said.err
+
+
+def test_a_folder_that_cannot_be_written_is_one_sentence(course, no_kernel, tmp_path):
+    course.add("00_good", GOOD)
+    (tmp_path / "file").write_text("")
+    said = fdiv("run", "--out", str(tmp_path / "file"))
+    assert (said.code, said.err.count("\n")) == (2, 1)
+    assert str(tmp_path / "file") in said.err
+
+
+def test_a_cell_of_parameters_is_required(course, no_kernel):
+    (course.root / "notebooks" / "00_none.py").write_text("# %%\nMODE = 'quick'\n")
+    assert fdiv("run").err == "fdiv: 00_none: 0 cells are tagged 'parameters'; there must be one\n"
+
+
+def test_a_missing_kernel_is_a_failure_with_its_remedy(course, monkeypatch):
+    course.add("00_good", GOOD)
+    monkeypatch.setitem(notebooks.KERNEL, "name", "nowhere")
+    said = fdiv("run")
+    assert said.code == 1
+    assert "00_good failed: there is no Jupyter kernel 'nowhere' here: run  python -m pip install" in said.out
+    assert "Traceback" not in said.out + said.err
+    assert not (course.quick / "00_good.ipynb").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("1", 1), ("-1", -1), ("0.5", 0.5), ("True", True), ("None", None), ("paper", "paper"), ("true", "true"),
+     ("uniform-high", "uniform-high"), ("[1, 2]", [1, 2]), ("1 +", "1 +"), ("'1'", "1")],
+)  # fmt: skip
+def test_what_a_value_on_the_command_line_means(text, value):
+    assert parse_value(text) == value
+    assert type(parse_value(text)) is type(value)
+
+
+# Plain papermill, which only warns of a parameter it does not know.
+
+
+@pytest.fixture
+def plain(course, tmp_path):
+    notebook = tmp_path / "in.ipynb"
+    write(read(course.add("00_good", GOOD + '\n# %%\nprint(f"{MODE}, {SEED}")\n')), notebook)
+    return notebook
+
+
+def test_papermill_alone_is_stopped_in_the_second_cell(plain, tmp_path):
+    with pytest.raises(papermill.PapermillExecutionError) as stopped:
+        papermill.execute_notebook(plain, tmp_path / "out.ipynb", {"MOED": "paper"}, progress_bar=False)
+    assert stopped.value.ename == "ValueError"
+    assert stopped.value.evalue.startswith("this notebook has no parameter 'MOED' (did you mean MODE?)")
+    assert stopped.value.exec_count == 3, "after the parameters and what papermill injected"
+
+
+def test_papermill_alone_passes_what_the_notebook_has(plain, tmp_path):
+    given = {"MODE": "paper", "SEED": 3}
+    done = papermill.execute_notebook(plain, tmp_path / "out.ipynb", given, progress_bar=False)
+    assert done.cells[-1].outputs[0].text == "paper, 3\n"
+
+
+# How a kernel is started.
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """The environment and the options of each call of papermill, which only copies its input."""
+    calls = []
+
+    def pretend(source, output, parameters, **options):
+        calls.append((dict(os.environ), options))
+        write(nbformat.read(source, as_version=4), Path(output))
+
+    monkeypatch.setattr(papermill, "execute_notebook", pretend)
+    return calls
+
+
+@pytest.mark.parametrize(
+    ("mode", "chosen", "threads"),
+    [("quick", None, "1"), ("quick", "2", "2"), ("laptop", None, None), ("laptop", "2", "2")],
+)
+def test_a_quick_kernel_has_one_thread_or_what_the_user_chose(
+    course, started, monkeypatch, mode, chosen, threads
+):
+    course.add("00_good", GOOD)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.delenv("FDIV_STATIC", raising=False)
+    if chosen:
+        monkeypatch.setenv("OMP_NUM_THREADS", chosen)
+    before = dict(os.environ)
+    assert fdiv("run", "-p", "MODE", mode).code == 0
+    ((environment, options),) = started
+    assert environment.get("OMP_NUM_THREADS") == threads
+    assert environment["FDIV_STATIC"] == "1"
+    assert bool(options["execution_timeout"]) == (mode == "quick")
+    assert dict(os.environ) == before
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no sockets that are files")
+def test_kernels_that_start_together_cannot_take_each_others_port(course, started):
+    course.add("00_good", GOOD)
+    course.add("01_other", GOOD)
+    fdiv("run")
+    managers = [options["config"].KernelManager for _, options in started]
+    assert [manager.transport for manager in managers] == ["ipc", "ipc"]
+    assert len({manager.ip for manager in managers}) == 2
+    assert not any(Path(manager.ip).parent.exists() for manager in managers), "cleaned up"
+
+
+def test_a_long_run_shows_what_its_cells_print(course):
+    course.add("00_plain", PLAIN)
+    said = fdiv("run", "-p", "MODE", "laptop")
+    assert "MODE laptop SEED 0 threads" in said.out
+    assert files(course.root / "runs") == {"laptop"}
+
+
+# Interrupted.
+
+
+def test_an_interrupt_keeps_what_had_finished_and_nothing_half_written(course, monkeypatch):
+    for name in ("00_first", "01_second", "02_third"):
+        course.add(name, PLAIN)
+
+    def interrupted(source, output, parameters, **_):
+        write(nbformat.read(source, as_version=4), Path(output))
+        if Path(output).stem == "01_second":
+            raise KeyboardInterrupt
+
+    course.quick.mkdir(parents=True)
+    for name in ("01_second.ipynb", "01_second.html"):
+        (course.quick / name).write_text("from an earlier day")
+    monkeypatch.setattr(papermill, "execute_notebook", interrupted)
+    said = fdiv("run")
+    assert said.code == 130
+    assert said.err == "fdiv: stopped; what had finished is kept, what was running is not\n"
+    assert files(course.quick) == {"00_first.ipynb", "00_first.html", "index.html", "assets"}
+
+
+WAITS = """# %%
+import os, pathlib, time
+pathlib.Path({began!r}).write_text(str(os.getpid()))
+time.sleep(300)
+"""
+ELSEWHERE = """
+import pathlib, signal, sys
+from fdiv import notebooks
+from fdiv.__main__ import main
+signal.signal(signal.SIGINT, signal.default_int_handler)
+notebooks.ROOT = pathlib.Path(sys.argv[1])
+notebooks.FOLDER = notebooks.ROOT / "notebooks"
+sys.exit(main(["run"]))
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
+def test_control_c_ends_the_command_and_its_kernel(course):
+    began = course.root / "began"
+    course.add("00_waits", WAITS.format(began=str(began)))
+    command = subprocess.Popen(
+        [sys.executable, "-c", ELSEWHERE, str(course.root)], stderr=subprocess.PIPE, text=True
+    )
+    try:
+        wait_for(lambda: began.exists() and began.read_text(), "the kernel started")
+        command.send_signal(signal.SIGINT)
+        _, err = command.communicate(timeout=30)
+    finally:
+        command.kill()
+    assert command.returncode == 130
+    assert err.splitlines()[-1] == "fdiv: stopped; what had finished is kept, what was running is not"
+    assert files(course.quick) == {"index.html", "assets"}
+    wait_for(lambda: not alive(int(began.read_text())), "the kernel ended too")
+
+
+def wait_for(condition, what, seconds=30):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, f"not within {seconds} s: {what}"
+        time.sleep(0.05)
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("text", ["new \udc80", None], ids=["what cannot be encoded", "a failing disk"])
+def test_writing_is_all_or_nothing(tmp_path, monkeypatch, text):
+    path = tmp_path / "file"
+    write_text("old\n", path)
+    if text is None:
+        monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises((UnicodeEncodeError, OSError)):
+        write_text(text or "new\n", path)
+    assert path.read_text() == "old\n"
+    assert files(tmp_path) == {"file"}
+
+
+# The committed twins.
+
+TORN = """# %%
+import ipywidgets, sys, time
+slider = ipywidgets.IntSlider()
+for number in range(3):
+    print(number, flush=True)
+    time.sleep(0.05)
+
+# %%
+print("twice")
+
+# %%
+print("twice")
+"""
+
+
+@pytest.fixture(scope="module")
+def refreshed(tmp_path_factory):
+    """A notebook with its twin, and the same after a second refresh."""
+    course = Course(tmp_path_factory.mktemp("refreshed") / "clone")
+    twin = course.add("00_torn", TORN).with_suffix(".ipynb")
+    with pytest.MonkeyPatch.context() as patch:
+        course.move_in(patch)
+        first = fdiv("refresh")
+        once = twin.read_bytes()
+        second = fdiv("refresh", "00")
+    return course, twin, [first, second], [once, twin.read_bytes()]
+
+
+def test_refresh_writes_the_same_twin_every_time(refreshed):
+    course, _, said, twins = refreshed
+    assert [(one.code, one.err) for one in said] == [(0, ""), (0, "")]
+    assert re.search(r"^00_torn +\d+\.\d +0$", said[0].out, re.MULTILINE)
+    assert twins[0] == twins[1]
+    assert files(course.root) == {"notebooks"}
+    assert files(course.root / "notebooks") == {"00_torn.py", "00_torn.ipynb"}
+
+
+def test_a_twin_is_executed_and_holds_nothing_of_the_moment(refreshed):
+    _, twin, _, _ = refreshed
+    notebook = nbformat.read(twin, as_version=4)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert [cell.execution_count for cell in code] == [1, 2, 3, 4]
+    assert notebook.metadata.keys() == {"kernelspec", "language_info"}
+    assert all(cell.metadata.keys() <= {"tags"} for cell in notebook.cells)
+    assert [(output.name, output.text) for output in code[1].outputs] == [("stdout", "0\n1\n2\n")]
+    identifiers = [cell.id for cell in notebook.cells]
+    assert len(set(identifiers)) == len(identifiers)
+    assert identifiers[-1] == f"{identifiers[-2]}-2"
+
+
+@pytest.fixture
+def pair(refreshed, course):
+    """A fresh copy of the refreshed pair."""
+    _, twin, _, _ = refreshed
+    for file in (twin, twin.with_suffix(".py")):
+        (course.root / "notebooks" / file.name).write_bytes(file.read_bytes())
+    return course.root / "notebooks" / twin.with_suffix(".py").name
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+
+def test_a_refresh_that_fails_leaves_the_old_twin(pair):
+    twin = pair.with_suffix(".ipynb")
+    before = twin.read_bytes()
+    edit(pair, 'print("twice")', "1 / 0")
+    said = fdiv("refresh")
+    assert said.code == 1
+    assert "00_torn failed: cell 3: ZeroDivisionError: division by zero" in said.out
+    assert twin.read_bytes() == before
+    assert files(pair.parent) == {pair.name, twin.name}
+
+
+def test_an_equal_pair_passes(pair):
+    assert fdiv("check") == Said(0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ('print("twice")', 'print("thrice")', "00_torn cell 3: source differs"),
+        ("Because *it*", "Since *it*", "00_torn cell 0: source differs"),
+        ('tags=["parameters"]', 'tags=["parameters", "x"]', "00_torn cell 1: tags differs"),
+        ("# %%\nprint", "# %% [markdown]\n# print", "00_torn cell 3: type differs"),
+        ('# %%\nprint("twice")\n\n', "", "00_torn.py has 4 cells, 00_torn.ipynb has 5"),
+    ],
+)
+def test_an_edited_text_is_noticed_and_its_cell_named(pair, old, new, complaint):
+    edit(pair, old, new)
+    said = fdiv("check")
+    assert (said.code, said.out) == (1, "")
+    assert complaint in said.err.splitlines()
+    assert said.err.splitlines()[-1] == "run  fdiv refresh  to execute and pair the notebooks again"
+
+
+def test_a_twin_that_is_missing_or_no_notebook_is_noticed(pair):
+    twin = pair.with_suffix(".ipynb")
+    twin.write_text("<<<<<<< HEAD\n" + twin.read_text())
+    said = fdiv("check")
+    assert (said.code, said.err.splitlines()[0]) == (1, "00_torn.ipynb is not a notebook")
+    twin.unlink()
+    said = fdiv("check")
+    assert (said.code, said.err.splitlines()[0]) == (1, "00_torn.ipynb is missing")
+
+
+def test_prints_are_joined_but_not_across_a_figure_or_an_error_stream():
+    def stream(name, text):
+        return nbformat.v4.new_output("stream", name=name, text=text)
+
+    figure = nbformat.v4.new_output("display_data", {"text/plain": "figure"})
+    outputs = [
+        stream("stdout", "a"),
+        stream("stdout", "b\n"),
+        stream("stderr", "w"),
+        figure,
+        stream("stdout", "c"),
+    ]
+    (cell,) = tidy(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(outputs=outputs)])).cells
+    assert [one.get("text") for one in cell.outputs] == ["ab\n", "w", None, "c"]
