@@ -26,7 +26,7 @@ from fdiv.lesson import CLAIM_OK, assigned_literals, refuse_unknown
 from fdiv.recipes import check_mode
 
 FOLDER = ROOT / "notebooks"
-KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 CELL_TIMEOUT_QUICK = 300
 # The kernel's own log: warnings about its sockets, and now and then the interrupt that ends it. What a cell
 # does wrong comes back as an output, and a kernel that dies as an exception: neither passes through this log.

@@ -1,7 +1,7 @@
 # ---
 # jupyter:
 #   kernelspec:
-#     display_name: Python 3
+#     display_name: Python 3 (ipykernel)
 #     language: python
 #     name: python3
 # ---
@@ -21,9 +21,7 @@
 # **Contents**: 1 Is this machine ready? · 2 Half the labels are wrong · 3 Two things to maximise · 4 Train both · 5 Look closer · 6 The course · Claims checked · Exercises
 
 # %% tags=["parameters"]
-MODE = (
-    "quick"  # "quick": about 20 s; "laptop" and "paper" train three times as long here
-)
+MODE = "quick"  # "laptop" and "paper" train three times as long here
 SEED = 0
 
 # %% [markdown]
@@ -188,7 +186,7 @@ curves_figure(
 #
 # ## 5 Look closer
 #
-# In JupyterLab the next figure has a slider. Drag the epoch and **watch the orange part of the left bar grow**: those are examples whose wrong label the model now believes. (On a web page it is drawn once, at the last epoch.)
+# In JupyterLab the next figure has a slider. It starts at the last epoch: drag it to the left, back in time, and **watch the orange part of the left bar shrink**. Those are the examples whose wrong label the model has come to believe. (On a web page it is drawn once, at the last epoch.)
 
 
 # %% tags=["interactive", "nbval-ignore-output"]
@@ -325,7 +323,8 @@ start_here.noise_rate(noise_rate)
 # ```
 #
 # </details>
-#
+
+# %% [markdown]
 # **2.** Write what the second figure shows: among the examples whose label was flipped, the share whose noisy label the model predicts.
 
 
@@ -351,7 +350,8 @@ start_here.memorised_share(memorised_share)
 # ```
 #
 # </details>
-#
+
+# %% [markdown]
 # ## Further reading
 # - J. Wei and Y. Liu, *When Optimizing f-divergence is Robust with Label Noise*, ICLR 2021: the paper this course executes.
 # - C. Zhang et al., *Understanding deep learning requires rethinking generalization*, ICLR 2017: networks can fit labels that are pure noise.

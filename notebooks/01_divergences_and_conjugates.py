@@ -1,7 +1,7 @@
 # ---
 # jupyter:
 #   kernelspec:
-#     display_name: Python 3
+#     display_name: Python 3 (ipykernel)
 #     language: python
 #     name: python3
 # ---
@@ -733,7 +733,8 @@ exercises.squared_hellinger_conjugate(hellinger_conjugate)
 # ```
 #
 # </details>
-#
+
+# %% [markdown]
 # **2.** *Triangular discrimination* is $\sum_z (p-q)^2/(p+q)$. Find its generator and its conjugate, and return it as a ninth `Divergence` called `"triangular"`. The registry takes it with `fdiv.divergences.register(triangular())`, and every function of the package then knows it. Start with `from fdiv.divergences import Divergence`; `help(Divergence)` explains the fields, and the entries at the end of `fdiv/divergences.py` are eight examples.
 
 
@@ -775,7 +776,8 @@ exercises.triangular(triangular)
 # ```
 #
 # </details>
-#
+
+# %% [markdown]
 # **3.** For total variation $f^*(u) = u$ on $[-\tfrac12, \tfrac12]$, so the bound is $\sum_z g(z)\,(p(z) - q(z))$. Write the $g$ that makes it largest, and so show that the bound is attained by a sign.
 
 
@@ -802,7 +804,8 @@ exercises.total_variation_witness(best_g)
 # ```
 #
 # </details>
-#
+
+# %% [markdown]
 # ## Further reading
 # - S. Nowozin, B. Cseke and R. Tomioka, *f-GAN*, NeurIPS 2016: where training through $f^*$ and an output activation comes from.
 # - X. Nguyen, M. Wainwright and M. Jordan, *Estimating divergence functionals and the likelihood ratio by convex risk minimization*, IEEE Trans. Inf. Theory 2010: the variational form.

@@ -1,7 +1,7 @@
 # ---
 # jupyter:
 #   kernelspec:
-#     display_name: Python 3
+#     display_name: Python 3 (ipykernel)
 #     language: python
 #     name: python3
 # ---
@@ -494,7 +494,8 @@ exercises.pair_flips(pair_flips)
 # ```
 #
 # </details>
-#
+
+# %% [markdown]
 # **2.** Symmetric noise: a label is wrong with probability `rate`, and then any other class alike. Up to which rate does the right label still lead? Write it for $K$ classes.
 
 
@@ -521,7 +522,8 @@ exercises.largest_symmetric_rate(largest_symmetric_rate)
 # ```
 #
 # </details>
-#
+
+# %% [markdown]
 # **3.** Reconstruct $T$ from clean and noisy labels: the share of the labels of class $i$ that became $j$.
 
 
@@ -548,7 +550,8 @@ exercises.estimate_T(estimate_T)
 # ```
 #
 # </details>
-#
+
+# %% [markdown]
 # ## Further reading
 # - N. Natarajan et al., *Learning with Noisy Labels*, NeurIPS 2013: class-conditional noise and its correction.
 # - G. Patrini et al., *Making Deep Neural Networks Robust to Label Noise*, CVPR 2017: estimating and using $T$.

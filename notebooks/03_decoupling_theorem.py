@@ -1,7 +1,7 @@
 # ---
 # jupyter:
 #   kernelspec:
-#     display_name: Python 3
+#     display_name: Python 3 (ipykernel)
 #     language: python
 #     name: python3
 # ---
@@ -567,7 +567,8 @@ exercises.noisy_table(noisy_table)
 # ```
 #
 # </details>
-#
+
+# %% [markdown]
 # **2.** Uniform noise with rates $e$. Write the function $g'$ of a table $g$ for which $\mathbb E_{\tilde P}[g'] = \varepsilon\,\mathbb E_P[g]$: the paper's bias correction, label by label.
 
 
@@ -592,7 +593,8 @@ exercises.corrected_g(corrected_g)
 # ```
 #
 # </details>
-#
+
+# %% [markdown]
 # **3.** For two balanced classes $D_{TV} = |\mathrm{accuracy} - \tfrac12|$. Write a table $P(h,Y)$ with accuracy 0.2 that has the same total variation as a classifier with accuracy 0.8, with both classes balanced.
 
 
@@ -617,7 +619,8 @@ exercises.bad_but_informative(bad_but_informative)
 # ```
 #
 # </details>
-#
+
+# %% [markdown]
 # ## Further reading
 # - Y. Liu and H. Guo, *Peer Loss Functions*, ICML 2020: the same cancellation for a loss that compares with a random label.
 # - N. Natarajan et al., *Learning with Noisy Labels*, NeurIPS 2013: undoing $T$ by its inverse.
