@@ -141,7 +141,7 @@ def lab_figure(name="kl", e_plus=0.3, e_minus=0.1, prior=0.6, quality=0.9):
 
 
 rate = (0.0, 0.45, 0.05)
-shape = {"prior": (0.1, 0.9, 0.1), "quality": (0.55, 0.99, 0.02)}
+shape = {"prior": (0.1, 0.9, 0.1), "quality": (0.55, 0.95, 0.05)}
 explore(lab_figure, name=titles, e_plus=rate, e_minus=rate, **shape)
 
 # %% [markdown]
