@@ -463,12 +463,13 @@ def _float64(x: Table) -> Tensor:
 
 
 def _joint(x: Table) -> Tensor:
+    rounded = isinstance(x, Tensor) and x.dtype != torch.float64
     x = _float64(x)
     if x.ndim != 2 or not x.numel():
         raise ValueError(f"a joint table has rows and columns, not the shape {tuple(x.shape)}")
     if not (x >= 0).all():
         raise ValueError(f"a joint table must hold probabilities, but its smallest entry is {x.min():g}")
-    if not abs(x.sum() - 1) <= 1e-8:
+    if not abs(x.sum() - 1) <= (1e-5 if rounded else 1e-8):
         raise ValueError(f"a joint table must sum to 1, but sums to {x.sum():.10g}")
     return x
 

@@ -107,6 +107,16 @@ def test_readme_links_lead_somewhere():
     assert [link for link in links if not (ROOT / link).exists()] == []
 
 
+def test_the_code_of_the_readme_runs():
+    import torch
+
+    namespace = {"labels": torch.arange(1000) % 10}
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert blocks
+    for code in blocks:
+        exec(code, namespace)
+
+
 def test_the_picture_was_drawn_from_the_stored_outputs():
     from PIL import Image
 

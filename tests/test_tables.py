@@ -159,6 +159,14 @@ def test_noise_acts_on_labels_as_on_the_product():
         torch.testing.assert_close(product(joint).sum(0), joint.sum(0), rtol=0, atol=1e-15)
 
 
+def test_a_float32_table_may_be_rounded():
+    rounded = torch.eye(3) / 3
+    assert rounded.dtype == torch.float32
+    assert accuracy(rounded).item() == pytest.approx(1, abs=1e-6)
+    with pytest.raises(ValueError, match="a joint table must sum to 1"):
+        accuracy(rounded.double() + 1e-6)
+
+
 def test_accuracy_and_fitness():
     joint = t64([[0.4, 0.1], [0.2, 0.3]])
     assert accuracy(joint).item() == pytest.approx(0.7)
