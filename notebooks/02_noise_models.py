@@ -425,6 +425,34 @@ same = [
 claim("CIFAR-10's sparse and uniform matrices are as printed", max(same) < 1e-12)
 
 # %% [markdown]
+# The levels that §5 gives, and the random matrices:
+
+# %% tags=["claim", "nbval-check-output"]
+levels = {
+    s: 1 - np.diag(noise.paper_noise("mnist", s)).mean()
+    for s in noise.paper_settings("mnist")
+}
+low = [levels["sparse-low"], levels["uniform-low"]]
+claim(
+    "MNIST's low levels are 0.25 and 0.42, not about 0.2",
+    np.allclose(low, [0.25, 0.423]),
+)
+high = [levels["sparse-high"], levels["uniform-high"]]
+claim("MNIST's high levels are 0.45 and 0.74", np.allclose(high, [0.45, 0.7398]))
+rounded = [
+    abs(noise.paper_noise(d, s, source="printed") - noise.paper_noise(d, s)).max()
+    for d, s in [
+        ("mnist", "random-0.7"),
+        ("cifar-10", "random-0.5"),
+        ("cifar-10", "random-0.7"),
+    ]
+]
+claim(
+    "the printed random matrices are near the nominal ones, and not equal",
+    0.005 < min(rounded) <= max(rounded) < 0.03,
+)
+
+# %% [markdown]
 # Then the rates and the ceilings.
 
 # %% tags=["claim", "nbval-check-output"]
