@@ -8,9 +8,10 @@ from fdiv.files import PAPER
 
 
 def paper_accuracies() -> pd.DataFrame:
-    """The accuracies of the tables without bias correction, in percent: a row per table, setting and method.
+    """The accuracies of all result tables, in percent: a row per table, dataset, noise and method.
 
     Baselines have a best accuracy (``max``) only; f-divergences have mean and standard deviation as well.
+    ``gap`` is the printed difference to cross-entropy (table clean) or to no correction (tables bias-...).
     """
     return pd.read_csv(PAPER / "accuracies.csv")
 

@@ -1,12 +1,15 @@
 """Every solution in a notebook passes its own checker; the stub it ships with and wrong answers do not."""
 
+import ast
 import importlib
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+from fdiv import exercises
 from fdiv.divergences import DIVERGENCES, Divergence, Interval, divergence
 from fdiv.exercises import Exercise, Wrong, decoupling, divergences, exercise, noise_models, start_here
 from fdiv.notebooks import find, read
@@ -29,8 +32,6 @@ def exercises_of(source):
 
 
 def _imports(code):
-    import ast
-
     return [
         ast.unparse(node) for node in ast.parse(code).body if isinstance(node, ast.Import | ast.ImportFrom)
     ]
@@ -54,8 +55,7 @@ def test_the_solution_is_right_and_the_stub_is_not(imports, stub, solution, caps
 
 def test_every_checker_is_used_by_a_notebook():
     text = "\n".join(source.read_text(encoding="utf-8") for source in find())
-    package = importlib.import_module("fdiv.exercises").__path__[0]
-    for path in importlib.import_module("pathlib").Path(package).glob("[a-z]*.py"):
+    for path in Path(exercises.__file__).parent.glob("[a-z]*.py"):
         module = importlib.import_module(f"fdiv.exercises.{path.stem}")
         for name, value in vars(module).items():
             if isinstance(value, Exercise):

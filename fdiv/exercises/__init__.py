@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import torch
+from torch import Tensor
+
 
 class Wrong(Exception):
     """An answer that is not right yet, with what to look at."""
@@ -41,3 +44,9 @@ class Exercise:
 def exercise(title: str) -> Callable[[Callable[[object], None]], Exercise]:
     """Make a checker function an ``Exercise`` called ``title``."""
     return lambda check: Exercise(title, check)
+
+
+def close(answer: object, right: Tensor, tolerance: float = 1e-6) -> bool:
+    """Whether ``answer`` is the number or tensor ``right``, up to what float32 rounds away."""
+    answer = torch.as_tensor(answer, dtype=torch.float64)
+    return bool(torch.allclose(answer, right, rtol=tolerance, atol=tolerance))

@@ -8,15 +8,11 @@ import torch
 from torch import Tensor
 
 from fdiv import noise, tables
-from fdiv.exercises import Wrong, exercise
+from fdiv.exercises import Wrong, close, exercise
 
 JOINT = torch.tensor([[0.3, 0.1, 0.05], [0.05, 0.2, 0.05], [0.0, 0.05, 0.2]], dtype=torch.float64)
 RATES = torch.tensor([0.1, 0.2, 0.05], dtype=torch.float64)
 T = torch.as_tensor(noise.uniform(RATES.numpy()))
-
-
-def _close(a: object, b: Tensor) -> bool:
-    return bool(torch.allclose(torch.as_tensor(a, dtype=torch.float64), b, atol=1e-6))
 
 
 @exercise("1 the noisy table")
@@ -26,15 +22,15 @@ def noisy_table(answer: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]) -> No
     if not isinstance(got, tuple) or len(got) != 2:
         raise Wrong("return two things: the noisy joint table, and the noisy label frequencies")
     joint, prior = got
-    if _close(joint, T @ JOINT) or _close(joint, T.T @ JOINT):
+    if close(joint, T @ JOINT) or close(joint, T.T @ JOINT):
         raise Wrong("T acts on the labels, which are the columns: multiply from the right")
-    if _close(joint, JOINT @ T.T):
+    if close(joint, JOINT @ T.T):
         raise Wrong("T is transposed: row i of T says what becomes of label i")
-    if not _close(joint, tables.noisy(JOINT, T)):
+    if not close(joint, tables.noisy(JOINT, T)):
         raise Wrong("the joint table is not P(h, noisy Y): sum over the clean label i of P(h, i) T_ij")
-    if _close(prior, joint.sum(1)):
+    if close(prior, joint.sum(1)):
         raise Wrong("these are the frequencies of the predictions; the labels are the columns")
-    if not _close(prior, joint.sum(0)):
+    if not close(prior, joint.sum(0)):
         raise Wrong("the noisy label frequencies are the column sums of the noisy table")
 
 
@@ -46,14 +42,14 @@ def corrected_g(answer: Callable[[Tensor, Tensor], Tensor]) -> None:
     right = g - (g @ RATES)[:, None]
     if not isinstance(got, Tensor) or got.shape != g.shape:
         raise Wrong("return a table of the shape of g")
-    if _close(got, right / (1 - RATES.sum())):
+    if close(got, right / (1 - RATES.sum())):
         raise Wrong("right up to the factor: this recovers E_P[g] itself; the exercise asks for ε times it")
-    if _close(got, g - RATES * g):
+    if close(got, g - RATES * g):
         raise Wrong("subtract the same number for every label: the sum over j of e_j g(h, j)")
-    if _close(got, g - (g.T @ RATES)):
+    if close(got, g - (g.T @ RATES)):
         raise Wrong("average g over the labels of one prediction, along its row, not down its columns")
     value, target = (tables.noisy(JOINT, T) * got).sum(), (1 - RATES.sum()) * (JOINT * g).sum()
-    if not _close(value, target) or not _close(got, right):
+    if not close(value, target) or not close(got, right):
         raise Wrong(f"under the noisy table your g' averages to {value:.4f}, but ε E_P[g] is {target:.4f}")
 
 
@@ -61,9 +57,9 @@ def corrected_g(answer: Callable[[Tensor, Tensor], Tensor]) -> None:
 def bad_but_informative(answer: Callable[[], Tensor]) -> None:
     """Accuracy 0.2, and a total variation of 0.3."""
     table = torch.as_tensor(answer(), dtype=torch.float64)
-    if table.shape != (2, 2) or bool((table < 0).any()) or not _close(table.sum(), torch.ones(()).double()):
+    if table.shape != (2, 2) or bool((table < 0).any()) or not close(table.sum(), torch.ones(()).double()):
         raise Wrong("return a 2 by 2 table of probabilities that sum to 1")
-    if not _close(table.sum(0), torch.full((2,), 0.5).double()):
+    if not close(table.sum(0), torch.full((2,), 0.5).double()):
         raise Wrong("both labels must be balanced: each column sums to one half")
     table = table / table.sum()
     accuracy, value = tables.accuracy(table).item(), tables.f_divergence(table, "tv").item()

@@ -8,14 +8,10 @@ import torch
 from torch import Tensor
 
 from fdiv.divergences import Divergence, divergence, registered
-from fdiv.exercises import Wrong, exercise
+from fdiv.exercises import Wrong, close, exercise
 
 P = torch.tensor([0.5, 0.2, 0.2, 0.1], dtype=torch.float64)
 Q = torch.tensor([0.1, 0.3, 0.2, 0.4], dtype=torch.float64)
-
-
-def _close(a: Tensor, b: Tensor, tolerance: float = 1e-6) -> bool:
-    return bool(torch.allclose(torch.as_tensor(a, dtype=torch.float64), b, rtol=tolerance, atol=tolerance))
 
 
 @exercise("1 the conjugate of squared Hellinger")
@@ -25,13 +21,13 @@ def squared_hellinger_conjugate(answer: Callable[[Tensor], Tensor]) -> None:
     got, right = answer(u), divergence("squared-hellinger").conjugate(u)
     if not isinstance(got, Tensor) or got.shape != u.shape:
         raise Wrong("return a tensor of the shape of u")
-    if _close(got, 1 / (1 - u) ** 2):
+    if close(got, 1 / (1 - u) ** 2):
         raise Wrong("that is the v at which the line touches f; put it into u v - f(v)")
-    if _close(got, 1 / (1 - u)):
+    if close(got, 1 / (1 - u)):
         raise Wrong("that is the square root of the touching v; put v into u v - f(v)")
-    if _close(got, -right):
+    if close(got, -right):
         raise Wrong("the sign is turned round: f* is u v - f(v), not f(v) - u v")
-    if not _close(got, right):
+    if not close(got, right):
         at = int((got - right).abs().argmax())
         raise Wrong(f"at u = {u[at]:g} the largest gap is {right[at]:.4f}; yours is {got[at]:.4f}")
 
@@ -43,10 +39,10 @@ def triangular(answer: Callable[[], Divergence]) -> None:
     if not isinstance(new, Divergence):
         raise Wrong(f"return a Divergence, not a {type(new).__name__}")
     v = torch.linspace(0.1, 5, 50, dtype=torch.float64, requires_grad=True)
-    if not _close(new.f(v), (v - 1) ** 2 / (v + 1)):
+    if not close(new.f(v), (v - 1) ** 2 / (v + 1)):
         raise Wrong("generator: q f(p/q) must be (p-q)²/(p+q); divide by q and write v for p/q")
     (slope,) = torch.autograd.grad(new.f(v).sum(), v)
-    if not _close(new.derivative(v), slope):
+    if not close(new.derivative(v), slope):
         raise Wrong("slope: it is not the derivative of your generator")
     if abs(new.at_zero - 1) > 1e-9:
         raise Wrong(f"at_zero: f(0) is 1, yours is {new.at_zero:g}")
@@ -57,7 +53,7 @@ def triangular(answer: Callable[[], Divergence]) -> None:
     with registered(new):
         if divergence("triangular") is not new:
             raise Wrong('name: it must be found as "triangular"')
-        if not _close(new(P, Q), ((P - Q) ** 2 / (P + Q)).sum()):
+        if not close(new(P, Q), ((P - Q) ** 2 / (P + Q)).sum()):
             raise Wrong("the divergence of two tables is not the sum of (p-q)²/(p+q)")
 
 
@@ -67,10 +63,10 @@ def _check_dual(new: Divergence) -> None:
     v = torch.cat([torch.zeros(1), torch.logspace(-4, 2, 200_001)]).double()
     gaps = (u[:, None] * v - (v - 1) ** 2 / (v + 1)).max(dim=1).values
     got = new.conjugate(u)
-    if not _close(got[1:], gaps[1:], 1e-5):
+    if not close(got[1:], gaps[1:], 1e-5):
         at = 1 + int((got - gaps)[1:].abs().nan_to_num(torch.inf).argmax())
         raise Wrong(f"dual: at u = {u[at]:g} the largest gap is {gaps[at]:.4f}; yours is {got[at]:.4f}")
-    if not _close(got[0], gaps[0], 1e-5):
+    if not close(got[0], gaps[0], 1e-5):
         raise Wrong("dual: right from u = -3 up; below, no v > 0 has that slope, so the best v is 0")
 
 
@@ -81,7 +77,7 @@ def _check_activation(new: Divergence) -> None:
         raise Wrong("activation: it must increase (section 7 shows what a decreasing one does)")
     if not bool(new.domain.contains(g).all()):
         raise Wrong("activation: it leaves the domain of f*")
-    if not _close(new.conjugate_of_activation(v), new.conjugate(g)):
+    if not close(new.conjugate_of_activation(v), new.conjugate(g)):
         raise Wrong("conjugate_of_activation: it is not dual(activation(v))")
 
 
@@ -94,7 +90,7 @@ def total_variation_witness(answer: Callable[[Tensor, Tensor], Tensor]) -> None:
     if bool((g.abs() > 0.5 + 1e-9).any()):
         raise Wrong(f"g must stay within -1/2 and 1/2; yours goes to {g[g.abs().argmax()]:g}")
     value, target = (g * (P - Q)).sum(), divergence("tv")(P, Q)
-    if _close(value, -target):
+    if close(value, -target):
         raise Wrong("this g makes the bound smallest: turn its sign round")
-    if not _close(value, target):
+    if not close(value, target):
         raise Wrong(f"your g gives {value:.4f}, and {target:.4f} can be reached")
