@@ -1,4 +1,4 @@
-"""The ``fdiv`` command: run, refresh and check the notebooks."""
+"""The ``fdiv`` command: run, refresh and check the notebooks, train, and collect results."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from fdiv import notebooks
+from fdiv.files import ROOT
 from fdiv.notebooks import NotebookError, Run
 
 
@@ -44,6 +45,23 @@ def _parser() -> argparse.ArgumentParser:
 
     check = commands.add_parser("check", help="compare every .py with its executed twin")
     check.set_defaults(command=_check)
+
+    train = commands.add_parser(
+        "train", help="one run of the paper; called again, it goes on where it stopped"
+    )
+    train.add_argument("dataset", help="digits, mnist or fashion-mnist")
+    train.add_argument("--noise", default="uniform-low", help="a setting of the paper, or clean")
+    train.add_argument("--method", default="tv", help="ce, blc, flc, dmi, pl or a divergence")
+    train.add_argument("--mode", default="laptop", help="quick, laptop or paper")
+    train.add_argument("--seed", type=int, default=0)
+    train.add_argument("--transition", default="estimated", help="for blc and flc: estimated or true")
+    train.add_argument("--variant", default="paper", help="paper, paper-low-rate or authors-code")
+    train.add_argument("--out", type=Path, help="folder to write to (default: runs/train/<name of the run>)")
+    train.set_defaults(command=_train)
+
+    results = commands.add_parser("results", help="collect finished runs into data/results/accuracies.csv")
+    results.add_argument("folder", nargs="?", type=Path, default=ROOT / "runs" / "train")
+    results.set_defaults(command=_results)
     return parser
 
 
@@ -96,6 +114,34 @@ def _check(_: argparse.Namespace) -> int:
     if differences:
         print("run  fdiv refresh  to execute and pair the notebooks again", file=sys.stderr)
     return 1 if differences else 0
+
+
+def _train(options: argparse.Namespace) -> int:
+    from fdiv.experiments import Experiment, run_experiment
+
+    given = {name: value for name, value in vars(options).items() if name not in ("command", "out")}
+    experiment = Experiment(**given)
+    folder = options.out or ROOT / "runs" / "train" / experiment.name
+    _, result = run_experiment(experiment, folder, on_epoch=_print_epoch)
+    for name, value in result.items():
+        print(f"{name:<26}{value}")
+    print(f"\nwritten to {folder}")
+    return 0
+
+
+def _print_epoch(row: Mapping[str, float]) -> None:
+    """The new row of the history on one line."""
+    values = "  ".join(
+        f"{name} {row[name]:.4f}" for name in ("validation_accuracy", "test_accuracy", "memorised")
+    )
+    print(f"epoch {row['epoch']:>3}  {values}  {row['seconds']:.0f} s", flush=True)
+
+
+def _results(options: argparse.Namespace) -> int:
+    from fdiv.results import collect
+
+    print(f"{len(collect(options.folder))} results in data/results/accuracies.csv")
+    return 0
 
 
 def _table(runs: Sequence[Run]) -> None:

@@ -20,7 +20,6 @@ discrimination, (v - 1)^2 / (v + 1), as an example.
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -29,6 +28,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
+
+from fdiv.names import choose, key
 
 __all__ = ["DIVERGENCES", "Divergence", "Interval", "divergence", "register", "registered"]
 
@@ -153,12 +154,12 @@ def divergence(name: str | Divergence) -> Divergence:
     """Look a divergence up by name or alias; case, hyphens, underscores and spaces do not matter."""
     if isinstance(name, Divergence):
         return name
-    known = {_key(alias): d for d in _REGISTRY.values() for alias in (d.name, *d.aliases)}
-    if found := known.get(_key(name)):
-        return found
-    close = difflib.get_close_matches(_key(name), known, n=1)
-    hint = f" (did you mean {known[close[0]].name!r}?)" if close else ""
-    raise ValueError(f"no divergence is called {name!r}{hint}; choose from {', '.join(_REGISTRY)}")
+    return _REGISTRY[choose("divergence", name, aliases())]
+
+
+def aliases() -> dict[str, str]:
+    """Every name a registered divergence is found under, with its canonical name."""
+    return {alias: d.name for d in _REGISTRY.values() for alias in (d.name, *d.aliases)}
 
 
 def register(new: Divergence, *, replace: bool = False) -> Divergence:
@@ -167,9 +168,9 @@ def register(new: Divergence, *, replace: bool = False) -> Divergence:
     A name or alias that leads elsewhere already is refused; ``replace=True`` lets ``new`` take the place of
     the divergence of the same name, so that a notebook cell can run twice.
     """
-    keys = {_key(alias) for alias in (new.name, *new.aliases)}
+    keys = {key(alias) for alias in (new.name, *new.aliases)}
     for old in _REGISTRY.values():
-        taken = keys & {_key(alias) for alias in (old.name, *old.aliases)}
+        taken = keys & {key(alias) for alias in (old.name, *old.aliases)}
         if taken and old is not new and not (replace and old.name == new.name):
             raise ValueError(f"{new.name!r} cannot be registered: {min(taken)!r} already means {old.name!r}")
     _REGISTRY[new.name] = new
@@ -202,10 +203,6 @@ class _Names(Sequence):
 
 _REGISTRY: dict[str, Divergence] = {}
 DIVERGENCES = _Names()
-
-
-def _key(name: Any) -> str:
-    return "".join(c for c in str(name).casefold() if c.isalnum())
 
 
 def _charge(mass: Tensor, price: float) -> Tensor:

@@ -5,25 +5,38 @@ from __future__ import annotations
 import csv
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PAPER = ROOT / "data" / "paper"
+RESULTS = ROOT / "data" / "results"
 
 
-def write_text(text: str, path: str | os.PathLike) -> None:
-    """Write ``text`` so that ``path`` is either the old file or the whole new one."""
+@contextmanager
+def replacing(path: str | os.PathLike) -> Iterator[Path]:
+    """A temporary file beside ``path`` that takes its place when the ``with`` block ends well.
+
+    Whatever happens, ``path`` is either the old file or the whole new one.
+    """
     path = Path(path)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    os.close(handle)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        yield Path(name)
         os.chmod(name, 0o644)
         os.replace(name, path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def write_text(text: str, path: str | os.PathLike) -> None:
+    """Write ``text`` so that ``path`` is either the old file or the whole new one."""
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
 def csv_rows(name: str, **where: str) -> list[dict[str, str]]:

@@ -15,7 +15,7 @@ import torch
 from packaging.requirements import Requirement
 
 from fdiv.device import pick_device
-from fdiv.recipes import check_mode
+from fdiv.modes import check_mode
 
 CLAIM_OK = "ok  "
 PAPERMILL_MARK = "# Parameters"

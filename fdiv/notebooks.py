@@ -23,7 +23,7 @@ from traitlets.config import Config
 
 from fdiv.files import ROOT, write_text
 from fdiv.lesson import CLAIM_OK, assigned_literals, refuse_unknown
-from fdiv.recipes import check_mode
+from fdiv.modes import check_mode
 
 FOLDER = ROOT / "notebooks"
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}

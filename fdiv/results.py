@@ -1,10 +1,24 @@
-"""The paper's tables, as tidy data."""
+"""Results as tidy data: the paper's tables, and what our runs measured with where and how."""
 
 from __future__ import annotations
 
-import pandas as pd
+import datetime
+import importlib.metadata
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
-from fdiv.files import PAPER
+import pandas as pd
+import torch
+
+from fdiv.device import pick_device
+from fdiv.files import PAPER, RESULTS, ROOT, write_text
+
+KEY = ["dataset", "noise", "method", "mode", "seed", "transition", "variant"]
 
 
 def paper_accuracies() -> pd.DataFrame:
@@ -19,3 +33,64 @@ def paper_accuracies() -> pd.DataFrame:
 def errata() -> pd.DataFrame:
     """Every statement, table and matrix of the paper with our verdict, the correction, and what shows it."""
     return pd.read_csv(PAPER / "errata.csv", keep_default_na=False)
+
+
+def our_accuracies() -> pd.DataFrame:
+    """What ``fdiv results`` collected from real runs: a row per experiment, with its provenance."""
+    return pd.read_csv(RESULTS / "accuracies.csv")
+
+
+def provenance() -> dict[str, Any]:
+    """What a number needs beside it: the commit, the versions, the machine and the day."""
+    return {
+        "commit": _commit(),
+        "fdiv": importlib.metadata.version("fdiv"),
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+        "device": _device_name(),
+        "threads": torch.get_num_threads(),
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+    }
+
+
+def collect(folder: str | os.PathLike, name: str = "accuracies") -> pd.DataFrame:
+    """Put every ``result.json`` below ``folder`` into data/results, over an older row of the same experiment.
+
+    A file that is not whole is refused by name, and nothing is written.
+    """
+    found = [_read(path) for path in sorted(Path(folder).rglob("result.json"))]
+    if not found:
+        raise ValueError(f"no result.json lies below {folder}")
+    path = RESULTS / f"{name}.csv"
+    before = [pd.read_csv(path)] if path.exists() else []
+    table = pd.concat([*before, pd.DataFrame(found)]).drop_duplicates(KEY, keep="last").sort_values(KEY)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(table.to_csv(index=False, float_format="%.6g"), path)
+    return table
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    try:
+        result = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        raise ValueError(f"{path} is not whole: delete it and run that experiment again") from None
+    missing = [name for name in KEY if name not in result]
+    if missing:
+        raise ValueError(f"{path} lacks {', '.join(missing)}: delete it and run that experiment again")
+    return result
+
+
+def _commit() -> str:
+    """The commit the package was run from, with a + where files differ from it; "unknown" without git."""
+    try:
+        command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty=+", "--abbrev=12"]
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=20).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"
+
+
+def _device_name() -> str:
+    device = pick_device()
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    return f"{device.type} {platform.machine()}"

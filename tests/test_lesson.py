@@ -17,7 +17,7 @@ from fdiv.lesson import (
     refuse_unknown,
     seed_everything,
 )
-from fdiv.recipes import MODES, check_mode
+from fdiv.modes import MODES, check_mode
 
 
 @pytest.mark.parametrize("true", [True, np.True_, torch.tensor(True), 1])

@@ -440,11 +440,11 @@ def test_names_may_be_spelt_freely():
         (("svhn", "x"), "no dataset is called 'svhn'; choose from mnist, fashion-mnist, cifar-10, cifar-100"),
         (
             ("mnist", "random-0.5"),
-            "no mnist noise setting is called 'random-0.5'; choose from "
+            r"no mnist noise setting is called 'random-0.5' \(did you mean 'random-0.\d'\?\); choose from "
             "sparse-low, sparse-high, uniform-low, uniform-high, random-0.2, random-0.7",
         ),
         (("cifar-100", "uniform-low"), "choose from uniform, sparse, random-0.2, random-0.5"),
-        (("cifar-10", "figure-0.10"), "no cifar-10 noise .* 'figure-0.10'; .*figure-0.00, .*figure-0.09"),
+        (("cifar-10", "figure-0.10"), "no cifar-10 noise .* 'figure-0.10' .*figure-0.00, .*figure-0.09"),
         (("mnist", "figure-0.01"), "no mnist noise setting is called 'figure-0.01'"),
         (("mnist", "sparse-low", "paper"), "no source is called 'paper'; choose from released, printed"),
         (("cifar-100", "sparse", "printed"), "the appendix prints no matrix for cifar-100"),

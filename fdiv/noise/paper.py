@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
 from fdiv.files import csv_rows
+from fdiv.names import choose
 from fdiv.noise.matrices import random_flip, sparse, uniform
 
 DATASETS = ("mnist", "fashion-mnist", "cifar-10", "cifar-100")
@@ -15,7 +14,7 @@ FIGURE_STEPS = tuple(f"figure-{e / 100:.2f}" for e in range(10))
 
 def paper_settings(dataset: str) -> tuple[str, ...]:
     """The names of a dataset's noise settings in the paper; for CIFAR-10 with the steps of the figure."""
-    dataset = _choice("dataset", dataset, DATASETS)
+    dataset = choose("dataset", dataset, DATASETS)
     names = tuple(row["setting"] for row in csv_rows("released_labels.csv", dataset=dataset))
     return names + FIGURE_STEPS if dataset == "cifar-10" else names
 
@@ -31,7 +30,7 @@ def paper_noise(dataset: str, setting: str, source: str = "released") -> np.ndar
         rounded, so that it is *not* always a transition matrix and is not validated.
     """
     dataset, setting = paper_name(dataset, setting)
-    source = _choice("source", source, ("released", "printed"))
+    source = choose("source", source, ("released", "printed"))
     family, _, level = setting.partition("-")
     if family == "figure":
         return uniform(float(level), 10)
@@ -53,14 +52,5 @@ def paper_noise(dataset: str, setting: str, source: str = "released") -> np.ndar
 
 def paper_name(dataset: str, setting: str) -> tuple[str, str]:
     """Both names as ``paper_settings`` spells them."""
-    dataset = _choice("dataset", dataset, DATASETS)
-    return dataset, _choice(f"{dataset} noise setting", setting, paper_settings(dataset))
-
-
-def _choice(what: str, name: str, choices: Iterable[str]) -> str:
-    """The choice called ``name``; case, hyphens and dots do not matter."""
-    known = {"".join(filter(str.isalnum, choice)).casefold(): choice for choice in choices}
-    found = known.get("".join(filter(str.isalnum, str(name))).casefold())
-    if found is None:
-        raise ValueError(f"no {what} is called {name!r}; choose from {', '.join(known.values())}")
-    return found
+    dataset = choose("dataset", dataset, DATASETS)
+    return dataset, choose(f"{dataset} noise setting", setting, paper_settings(dataset))

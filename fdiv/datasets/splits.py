@@ -1,0 +1,97 @@
+"""The splits of the paper: noisy labels to train on and to choose by, clean ones only to look at."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fdiv.datasets.catalogue import Dataset
+
+VALIDATION = {
+    "digits": 297,
+    "mnist": 10_000,
+    "fashion-mnist": 10_000,
+    "cifar-10": 10_000,
+    "cifar-100": 10_000,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class NoisySplit:
+    """What one experiment reads.
+
+    train_images, train_labels: to train on; the labels are noisy.
+    train_clean_labels: what these labels were before the noise; only to report what was memorised.
+    validation_images, validation_labels: to choose by; the labels are noisy too.
+    test_images, test_labels: to look at; the labels are clean.
+
+    Images and labels are as in ``Dataset``; the images share its memory.
+    """
+
+    name: str
+    num_classes: int
+    train_images: Tensor
+    train_labels: Tensor
+    train_clean_labels: Tensor
+    validation_images: Tensor
+    validation_labels: Tensor
+    test_images: Tensor
+    test_labels: Tensor
+
+    def to(self, device: torch.device | str) -> NoisySplit:
+        """The same split with all its tensors on ``device``."""
+        tensors = {name: value for name, value in vars(self).items() if isinstance(value, Tensor)}
+        return dataclasses.replace(self, **{name: tensor.to(device) for name, tensor in tensors.items()})
+
+
+def noisy_split(dataset: Dataset, noisy_labels: Any, validation: int | None = None) -> NoisySplit:
+    """Split the training examples in two, the last ones for validation, as the authors of the paper do.
+
+    noisy_labels: one for each training example, an array, a tensor or a list of integers.
+    validation: how many examples to validate with; by default 10 000, and 297 of the digits, which leaves
+        50 000 to train on for MNIST and Fashion-MNIST, 40 000 for CIFAR, 1000 for the digits.
+    """
+    labels = checked_labels(noisy_labels, len(dataset.train_labels), dataset.num_classes)
+    train = len(labels) - validation_count(dataset, validation)
+    return NoisySplit(
+        name=dataset.name,
+        num_classes=dataset.num_classes,
+        train_images=dataset.train_images[:train],
+        train_labels=labels[:train],
+        train_clean_labels=dataset.train_labels[:train],
+        validation_images=dataset.train_images[train:],
+        validation_labels=labels[train:],
+        test_images=dataset.test_images,
+        test_labels=dataset.test_labels,
+    )
+
+
+def checked_labels(noisy_labels: Any, count: int, num_classes: int) -> Tensor:
+    """``noisy_labels`` as a new int64 tensor, or a ``ValueError`` about what is wrong with them."""
+    array = np.asarray(noisy_labels.cpu() if isinstance(noisy_labels, Tensor) else noisy_labels)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise ValueError(
+            f"noisy_labels must be a vector of integers, not {array.dtype} of shape {array.shape}"
+        )
+    if len(array) != count:
+        raise ValueError(f"there are {len(array)} noisy_labels for {count} training examples")
+    bad = np.flatnonzero((array < 0) | (array >= num_classes))
+    if bad.size:
+        raise ValueError(f"noisy_labels[{bad[0]}] is {array[bad[0]]}, but a label is 0 to {num_classes - 1}")
+    return torch.from_numpy(array.astype(np.int64))
+
+
+def validation_count(dataset: Dataset, wanted: int | None) -> int:
+    """How many examples to validate with: ``wanted``, or what the paper takes."""
+    count = VALIDATION.get(dataset.name) if wanted is None else wanted
+    if count is None:
+        raise ValueError(f"say how many examples of {dataset.name} to validate with: validation=...")
+    largest = len(dataset.train_labels) - 1
+    if not (isinstance(count, int | np.integer) and 1 <= count <= largest):
+        raise ValueError(f"validation is {count}, but must be a whole number from 1 to {largest}")
+    return int(count)

@@ -1,0 +1,421 @@
+"""The loop: what it computes and reports, how it selects, and that a killed run ends as if it had not been."""
+
+import math
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from fdiv import recipes, training
+from fdiv.datasets import digits, noisy_split
+from fdiv.losses import CrossEntropy, FDivLoss
+from fdiv.models import build_model
+from fdiv.noise import corrupt, symmetric
+from fdiv.recipes import QUICK, Recipe, build_loss, method_title, methods, recipe
+from fdiv.training import ORACLE, RULES, Run, TrainingFailed, fit, label_shares, normalise, predict, train
+
+SHORT = replace(QUICK, schedule=((2, 1e-3), (1, 1e-4)))
+
+
+@pytest.fixture(scope="module")
+def split():
+    data = digits()
+    return noisy_split(data, corrupt(data.train_labels, symmetric(0.4, 10), seed=0))
+
+
+def tv(split, **options):
+    return FDivLoss("tv", 10, label_prior=label_shares(split), **options)
+
+
+def same(one, other):
+    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+
+
+# ------------------------------------------------------------------ the steps
+
+
+def test_a_run_equals_the_plain_loop(split):
+    """The same epoch written out with nothing but torch: draws, steps, Adam."""
+    run = train(split, SHORT, tv(split), seed=3)
+    seeds = [int(np.random.SeedSequence([3, epoch]).generate_state(1)[0]) for epoch in range(4)]
+    torch.manual_seed(seeds[0])
+    model = build_model("small-net", split.train_images, 10)
+    optimiser = torch.optim.Adam(model.parameters(), lr=1e-3)
+    prior = torch.bincount(split.train_labels, minlength=10) / len(split.train_labels)
+    for epoch, rate in enumerate((1e-3, 1e-3, 1e-4)):
+        optimiser.param_groups[0]["lr"] = rate
+        torch.manual_seed(seeds[epoch + 1])
+        order = torch.randperm(1000)
+        for batch in order[: 1000 // 32 * 32].split(32):
+            g = torch.tanh(model(split.train_images[batch]).softmax(1)) / 2
+            joint = g.gather(1, split.train_labels[batch, None]).mean()
+            optimiser.zero_grad()
+            ((g * prior).sum(1).mean() - joint).backward()
+            optimiser.step()
+    last = run.use("last").state_dict()
+    for name, value in model.state_dict().items():
+        torch.testing.assert_close(last[name], value, rtol=1e-4, atol=1e-6)
+
+
+def test_sampled_runs_take_two_more_batches_from_the_training_data(split):
+    seen = []
+
+    class Spy(FDivLoss):
+        def forward(self, logits, labels, peer_logits=None, peer_labels=None):
+            seen.append((len(labels), peer_logits.shape, peer_labels))
+            return super().forward(logits, labels, peer_logits, peer_labels)
+
+    train(split, replace(QUICK, schedule=((1, 1e-3),)), Spy("tv", 10, product="sampled"))
+    assert len(seen) == 1000 // 32
+    assert all(size == 32 and shape == (32, 10) for size, shape, _ in seen)
+    peers = torch.cat([labels for *_, labels in seen])
+    shares = torch.bincount(peers, minlength=10) / len(peers)
+    torch.testing.assert_close(shares, label_shares(split), atol=0.01, rtol=0)
+
+
+def test_runs_repeat_and_seeds_differ(split):
+    one, two, other = (train(split, SHORT, tv(split), seed=seed) for seed in (0, 0, 1))
+    assert same(one.weights["last"], two.weights["last"])
+    assert not same(one.weights["last"], other.weights["last"])
+    assert one.history.drop(columns="seconds").equals(two.history.drop(columns="seconds"))
+
+
+def test_training_leaves_torchs_generator_alone(split):
+    torch.manual_seed(7)
+    expected = torch.rand(3)
+    torch.manual_seed(7)
+    train(split, replace(QUICK, schedule=((1, 1e-3),)), tv(split))
+    assert torch.equal(torch.rand(3), expected)
+
+
+def test_a_set_smaller_than_a_batch_is_one_batch(split):
+    data = digits()
+    few = noisy_split(data, data.train_labels, validation=1297 - 20)
+    run = train(few, SHORT, CrossEntropy(10))
+    assert len(run.history) == 3
+
+
+@pytest.mark.parametrize(
+    "images", [torch.rand(4, 3, 5, 5), torch.randint(0, 256, (4, 3, 5, 5), dtype=torch.uint8)]
+)
+def test_normalise(images):
+    settings = Recipe(model="cnn", schedule=((1, 1.0),), mean=(0.5, 0.4, 0.3), std=(0.2, 0.3, 0.4))
+    pixels = images.numpy() / (255 if images.dtype == torch.uint8 else 1)
+    expected = (pixels - np.reshape(settings.mean, (1, 3, 1, 1))) / np.reshape(settings.std, (1, 3, 1, 1))
+    assert normalise(images, settings).dtype == torch.float32
+    np.testing.assert_allclose(normalise(images, settings), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_predict_sees_no_dropout_and_restores_the_mode():
+    torch.manual_seed(0)
+    images = torch.rand(1203, 1, 28, 28)
+    model = build_model("cnn", images, 10).train()
+    settings = Recipe(model="cnn", schedule=((1, 1.0),))
+    logits = predict(model, images, settings)
+    assert model.training
+    assert not logits.requires_grad
+    torch.testing.assert_close(logits, model.eval()(images), rtol=1e-4, atol=1e-5)
+    predict(model, images[:5], settings)
+    assert not model.training
+
+
+def test_augmentation_reaches_the_batches(split, monkeypatch):
+    calls = []
+    monkeypatch.setattr(training, "crop_flip", lambda images: calls.append(len(images)) or images)
+    train(split, replace(SHORT, augment="crop-flip"), tv(split))
+    assert calls == [32] * (3 * 31)
+
+
+# ------------------------------------------------------------------ the history and the selection
+
+
+def test_history_reports_what_the_model_does(split):
+    run = train(split, SHORT, tv(split), seed=0)
+    assert list(run.history["epoch"]) == [1, 2, 3]
+    assert list(run.history["learning_rate"]) == [1e-3, 1e-3, 1e-4]
+    last, model = run.history.iloc[-1], run.use("last")
+    flipped = split.train_labels != split.train_clean_labels
+
+    def share(images, labels):
+        return (model(images).argmax(1) == labels).float().mean().item()
+
+    assert last["test_accuracy"] == pytest.approx(share(split.test_images, split.test_labels))
+    assert last["validation_accuracy"] == pytest.approx(
+        share(split.validation_images, split.validation_labels)
+    )
+    images = split.train_images[flipped]
+    assert last["memorised"] == pytest.approx(share(images, split.train_labels[flipped]))
+    assert last["corrected"] == pytest.approx(share(images, split.train_clean_labels[flipped]))
+    h = torch.tanh(model(split.validation_images).softmax(1)) / 2
+    joint = h.gather(1, split.validation_labels[:, None]).mean()
+    expected = joint - (h * label_shares(split)).sum(1).mean()
+    assert last["validation_objective"] == pytest.approx(expected.item(), abs=1e-6)
+
+
+def history(**columns):
+    return pd.DataFrame({"epoch": [1, 2, 3, 4], **columns})
+
+
+def test_each_rule_chooses_by_its_own_column():
+    run = Run(
+        None,
+        history(
+            validation_accuracy=[0.3, 0.5, 0.5, 0.1],
+            validation_objective=[0.1, 0.2, 0.4, 0.3],
+            test_accuracy=[0.9, 0.6, 0.7, 0.8],
+        ),
+        {},
+    )
+    assert {rule: run.epoch(rule) for rule in (*RULES, ORACLE)} == {
+        "last": 4, "noisy-accuracy": 2, "noisy-objective": 3, "oracle": 1,
+    }  # fmt: skip
+    assert run.accuracy("noisy-objective") == 0.7
+    table = run.summary().set_index("rule")
+    assert list(table.index) == [*RULES, ORACLE]
+    assert table["regret"].to_dict() == pytest.approx(
+        {"last": 0.1, "noisy-accuracy": 0.3, "noisy-objective": 0.2, "oracle": 0.0}
+    )
+    with pytest.raises(
+        ValueError, match="no selection rule is called 'best'; choose from last, noisy-accuracy"
+    ):
+        run.epoch("best")
+
+
+def test_no_rule_but_the_oracle_looks_at_clean_labels(split):
+    """With scrambled test labels and no clean training labels, the chosen weights stay the same."""
+    blind = replace(
+        split,
+        test_labels=split.test_labels.flip(0),
+        train_clean_labels=split.train_labels,
+    )
+    seeing, not_seeing = (train(data, SHORT, tv(split)) for data in (split, blind))
+    for rule in RULES:
+        assert same(seeing.weights[rule], not_seeing.weights[rule])
+    assert math.isnan(not_seeing.history["memorised"].iloc[-1])
+
+
+def test_use_loads_the_weights_of_the_rules_epoch(split):
+    settings = replace(QUICK, schedule=((6, 5e-3),))
+    run = train(split, settings, CrossEntropy(10))
+    for rule in RULES:
+        logits = predict(run.use(rule), split.test_images, settings)
+        accuracy = (logits.argmax(1) == split.test_labels).float().mean().item()
+        assert accuracy == pytest.approx(run.accuracy(rule))
+    assert not run.model.training
+
+
+def test_on_epoch_gets_every_row(split):
+    rows = []
+    run = train(split, SHORT, tv(split), on_epoch=rows.append)
+    assert pd.DataFrame(rows).equals(run.history)
+
+
+def test_a_loss_that_explodes_is_reported(split):
+    class Broken(CrossEntropy):
+        def forward(self, *arguments):
+            return super().forward(*arguments) * float("nan")
+
+    with pytest.raises(TrainingFailed, match=r"became nan in epoch 1: lower the learning rate \(0.001\)"):
+        train(split, SHORT, Broken(10))
+
+
+# ------------------------------------------------------------------ checkpoints
+
+KILLED = """
+import sys, torch
+from dataclasses import replace
+from fdiv.datasets import digits, noisy_split
+from fdiv.losses import FDivLoss
+from fdiv.noise import corrupt, symmetric
+from fdiv.recipes import QUICK
+from fdiv.training import train
+
+data = digits()
+split = noisy_split(data, corrupt(data.train_labels, symmetric(0.4, 10), seed=0))
+images = torch.nn.functional.interpolate(split.train_images, 16)
+split = replace(
+    split,
+    train_images=images,
+    validation_images=torch.nn.functional.interpolate(split.validation_images, 16),
+    test_images=torch.nn.functional.interpolate(split.test_images, 16),
+)
+run = train(
+    split, replace(QUICK, model="cnn", schedule=((3, 1e-3), (5, 1e-4))),
+    FDivLoss("kl", 10, product=sys.argv[2]), seed=5, checkpoint=sys.argv[1], on_epoch=lambda row: print(row["epoch"], flush=True),
+)
+torch.save(run.weights, sys.argv[1] + ".done")
+"""
+
+
+def start(checkpoint, product):
+    command = [sys.executable, "-c", KILLED, str(checkpoint), product]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("product", ["exact", "sampled"])
+def test_a_run_killed_at_any_moment_ends_in_the_same_weights(tmp_path, product):
+    """SIGKILL twice, right after a checkpoint and at a random moment; dropout and Adam are in play."""
+    undisturbed = tmp_path / "undisturbed.pt"
+    assert start(undisturbed, product).wait() == 0
+    killed = tmp_path / "killed.pt"
+    for epochs, delay in ((2, 0.0), (1, float(np.random.default_rng().uniform(0, 0.3)))):
+        process = start(killed, product)
+        for _ in range(epochs):
+            assert process.stdout.readline()
+        time.sleep(delay)
+        process.send_signal(signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL
+    first = torch.load(killed, weights_only=True)["epoch"]
+    assert 3 <= first < 8
+    process = start(killed, product)
+    assert int(process.stdout.readline()) == first + 1
+    process.stdout.read()
+    assert process.wait() == 0
+    one, other = (torch.load(f"{path}.done", weights_only=True) for path in (undisturbed, killed))
+    assert all(same(one[rule], other[rule]) for rule in RULES)
+
+
+def test_checkpoints_hold_tensors_and_numbers_only(split, tmp_path):
+    path = tmp_path / "new" / "folder" / "run.pt"
+    run = train(split, SHORT, tv(split), checkpoint=path)
+    state = torch.load(path, weights_only=True)
+    assert state["epoch"] == 3
+    assert [p.name for p in path.parent.iterdir()] == ["run.pt"]
+    again = train(split, SHORT, tv(split), checkpoint=path)
+    assert run.history.equals(again.history)  # seconds included: nothing was trained
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda split: (split, SHORT, tv(split), 1),
+        lambda split: (split, replace(SHORT, batch_size=64), tv(split), 0),
+        lambda split: (split, SHORT, FDivLoss("js", 10, label_prior=label_shares(split)), 0),
+        lambda split: (split, SHORT, FDivLoss("tv", 10, label_prior=[0.1] * 10), 0),
+        lambda split: (replace(split, train_labels=split.train_clean_labels), SHORT, tv(split), 0),
+    ],
+    ids=["seed", "recipe", "loss", "prior", "labels"],
+)
+def test_a_checkpoint_of_another_run_is_refused(split, tmp_path, other):
+    path = tmp_path / "run.pt"
+    train(split, SHORT, tv(split), checkpoint=path, seed=0)
+    before = path.read_bytes()
+    data, settings, loss, seed = other(split)
+    with pytest.raises(ValueError, match=r"run.pt belongs to a run with other data, recipe, loss or seed"):
+        train(data, settings, loss, checkpoint=path, seed=seed)
+    assert path.read_bytes() == before
+
+
+def test_a_damaged_checkpoint_is_named(split, tmp_path):
+    path = tmp_path / "run.pt"
+    train(split, SHORT, tv(split), checkpoint=path)
+    path.write_bytes(path.read_bytes()[:1000])
+    with pytest.raises(OSError, match=r"run.pt is no readable checkpoint .*: delete it to start anew"):
+        train(split, SHORT, tv(split), checkpoint=path)
+
+
+# ------------------------------------------------------------------ fit: the stages before a method
+
+
+def test_a_warm_up_is_trained_first_and_handed_over(split, tmp_path):
+    settings = replace(SHORT, batch_size=128, warm_up=replace(QUICK, schedule=((4, 1e-3),)))
+    run = fit(split, "dmi", settings, seed=2, folder=tmp_path)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["dmi.pt", "warm-up.pt"]
+    warm = train(split, settings.warm_up, CrossEntropy(10), seed=2)
+    direct = train(split, settings, build_loss("dmi", 10), seed=2, start=warm.weights["noisy-accuracy"])
+    assert same(run.weights["last"], direct.weights["last"])
+
+
+def test_the_corrections_estimate_T_and_start_anew(split, tmp_path):
+    settings = replace(QUICK, schedule=((4, 1e-3),))
+    run = fit(split, "flc", settings, folder=tmp_path)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["estimate-T.pt", "flc.pt"]
+    assert run.T.shape == (10, 10)
+    np.testing.assert_allclose(run.T.sum(1), 1)
+    direct = train(split, settings, build_loss("flc", 10, T=run.T))
+    assert same(run.weights["last"], direct.weights["last"])
+    known = fit(split, "flc", settings, T=symmetric(0.4, 10))
+    np.testing.assert_array_equal(known.T, symmetric(0.4, 10))
+
+
+def test_every_method_learns_the_digits_under_mild_noise():
+    data = digits()
+    split = noisy_split(data, corrupt(data.train_labels, symmetric(0.2, 10), seed=0))
+    for method in methods():
+        run = fit(split, method, recipe("digits", method, "quick"), seed=0)
+        assert run.accuracy("last") > 0.75, method
+
+
+# ------------------------------------------------------------------ recipes
+
+
+def test_the_papers_schedule():
+    """Appendix C.5: 80 epochs from 1e-3 or 5e-4, decay 0.2, 0.5, 0.2 every 20 epochs."""
+    for variant, first in (("paper", 1e-3), ("paper-low-rate", 5e-4)):
+        settings = recipe("mnist", "tv", "paper", variant=variant)
+        rates = [settings.learning_rate(epoch) for epoch in range(80)]
+        expected = np.repeat(first * np.cumprod([1, 0.2, 0.5, 0.2]), 20)
+        np.testing.assert_allclose(rates, expected)
+        assert (settings.epochs, settings.batch_size, settings.optimiser) == (80, 128, "adam")
+    with pytest.raises(ValueError, match="epoch 80 lies beyond the 80 epochs"):
+        settings.learning_rate(80)
+
+
+def test_the_authors_program_differs():
+    settings = recipe("mnist", "js", "paper", variant="authors-code")
+    assert settings.schedule == ((21, 1e-3), (59, 5e-4))
+    assert settings.product == "sampled"
+
+
+def test_baselines_have_their_own_recipes():
+    for method in ("blc", "flc"):
+        settings = recipe("mnist", method, "paper")
+        assert (settings.model, settings.optimiser, settings.epochs) == ("fully-connected", "adagrad", 40)
+    assert recipe("mnist", "dmi", "paper").warm_up.epochs == 20
+    assert recipe("fashion-mnist", "pl", "paper") == recipe("mnist", "tv", "paper")
+
+
+def test_every_method_has_a_recipe_and_a_loss_in_every_mode():
+    assert len(methods()) == 13
+    for method in methods():
+        T = symmetric(0.2, 10) if method in recipes.NEEDS_TRANSITION else None
+        assert build_loss(method, 10, T=T).num_classes == 10
+        assert method_title(method)
+        for mode in ("quick", "laptop", "paper"):
+            assert recipe("mnist", method, mode).source
+            assert recipe("digits", method, mode) == recipe("mnist", method, "quick")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: recipe("svhn", "tv"),
+            "no dataset is called 'svhn'; choose from digits, mnist, fashion-mnist",
+        ),
+        (
+            lambda: recipe("mnist", "tvv"),
+            r"no method is called 'tvv' \(did you mean 'tv'\?\); choose from ce, blc",
+        ),
+        (lambda: recipe("mnist", "tv", "fast"), "MODE is 'fast'"),
+        (lambda: recipe("mnist", "tv", "paper", variant="x"), "no variant is called 'x'"),
+        (lambda: recipe("mnist", "ce", "paper", variant="authors-code"), "concerns only the divergences"),
+        (lambda: recipe("mnist", "tv", "laptop", variant="authors-code"), "concerns only the divergences"),
+        (lambda: build_loss("flc", 10), "method 'flc' needs transition matrix T"),
+        (lambda: build_loss("tv", 10, T=np.eye(10)), "method 'tv' takes no transition matrix T"),
+    ],
+)
+def test_bad_choices_are_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_an_alias_is_the_method_it_stands_for():
+    assert recipe("mnist", "Total Variation", "paper") is recipe("mnist", "tv", "paper")
+    assert build_loss("hellinger", 10).divergence.name == "squared-hellinger"
