@@ -104,7 +104,7 @@ def run_experiment(
         history beside it, each file whole or not at all. A run found finished there is not trained again.
     options: passed on to ``fdiv.training.train``.
     """
-    method = check_method(experiment.method)
+    method, origin = check_method(experiment.method), provenance()
     dataset = "digits" if experiment.mode == "quick" else experiment.dataset
     settings = recipe(dataset, method, experiment.mode, variant=experiment.variant)
     data = noisy_data(dataset, experiment.noise)
@@ -117,7 +117,7 @@ def run_experiment(
     result |= {f"accuracy_{rule}".replace("-", "_"): run.accuracy(rule) for rule in (*RULES, ORACLE)}
     result |= {"memorised_last": float(run.history["memorised"].iloc[-1])}
     result |= {"product": settings.product, "epochs": settings.epochs, "recipe": settings.source}
-    result |= {"seconds": round(float(run.history["seconds"].sum()), 1)} | provenance()
+    result |= {"seconds": round(float(run.history["seconds"].sum()), 1)} | origin
     if folder is not None:
         write_text(run.history.to_csv(index=False), Path(folder) / "history.csv")
         write_text(json.dumps(result, indent=1, allow_nan=True), Path(folder) / "result.json")

