@@ -4,13 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: run test lab refresh clean
+.PHONY: run test lab refresh bench clean
 
 run: $(READY)  ## execute every notebook in quick mode; pages in runs/quick/index.html
 	$(BIN)/python -m fdiv run
 
 # Two test processes on the same cores: a thread each, or they wait for one another.
 test: export OMP_NUM_THREADS ?= 1
+test: export FDIV_OFFLINE ?= 1
 test: $(READY)  ## style, unit tests, notebook structure, nbval, and the browser where there is one
 	$(BIN)/python -m ruff check . && $(BIN)/python -m ruff format --check .
 	$(BIN)/python -m pytest -q -n 2 --dist loadscope -m "not browser"
@@ -21,6 +22,9 @@ lab: $(READY)  ## open JupyterLab on the notebooks
 
 refresh: $(READY)  ## execute the notebooks again and store them with their outputs, for committing
 	$(BIN)/python -m fdiv refresh
+
+bench: $(READY)  ## how fast a training step is, as ratios; writes data/results/benchmarks.csv
+	$(BIN)/python tests/benchmarks/bench.py
 
 clean:  ## remove what make built (the downloaded datasets stay)
 	rm -rf $(VENV) runs

@@ -6,6 +6,23 @@ Nothing here displays or prints on import, and the names below are all that most
 
 from fdiv.divergences import DIVERGENCES, Divergence, divergence
 from fdiv.explore import explore
+from fdiv.label_errors import rank_label_errors
 from fdiv.lesson import claim
+from fdiv.losses import DMI, BackwardCorrection, CrossEntropy, FDivLoss, ForwardCorrection, PeerLoss
+from fdiv.transition import estimate_transition
 
-__all__ = ["DIVERGENCES", "Divergence", "claim", "divergence", "explore"]
+__all__ = [
+    "DIVERGENCES",
+    "DMI",
+    "BackwardCorrection",
+    "CrossEntropy",
+    "Divergence",
+    "FDivLoss",
+    "ForwardCorrection",
+    "PeerLoss",
+    "claim",
+    "divergence",
+    "estimate_transition",
+    "explore",
+    "rank_label_errors",
+]

@@ -1,9 +1,10 @@
-"""Sliders and menus around a function that draws a figure."""
+"""Sliders and menus around a function that draws a figure, and figures that grow while something runs."""
 
 from __future__ import annotations
 
 import inspect
 import os
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -94,3 +95,36 @@ def _widget(name: str, control: Control, start: object) -> ipywidgets.Widget:
 
 def _whole(control: tuple) -> bool:
     return all(isinstance(part, int) for part in control)
+
+
+class LiveFigure:
+    """A figure that is drawn again while something runs, and a last time when the ``with`` block ends.
+
+    draw: returns the figure as it is now.
+    pause: seconds that must pass between two drawings. When static there is only the last one.
+    """
+
+    def __init__(self, draw: Callable[[], go.Figure], pause: float = 0.5) -> None:
+        self.draw, self.pause = draw, pause
+        self.handle, self.drawn = None, -pause
+
+    def __enter__(self) -> LiveFigure:
+        return self
+
+    def update(self, *_: object) -> None:
+        """Draw again if the last time is long enough ago; takes and ignores what a callback is given."""
+        if not is_static() and time.monotonic() - self.drawn >= self.pause:
+            self._show()
+
+    def __exit__(self, *error: object) -> None:
+        if error[0] is None:
+            self._show()
+
+    def _show(self) -> None:
+        from IPython.display import display
+
+        self.drawn = time.monotonic()
+        if self.handle is None:
+            self.handle = display(self.draw(), display_id=not is_static())
+        else:
+            self.handle.update(self.draw())

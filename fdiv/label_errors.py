@@ -1,10 +1,12 @@
 """Which labels look wrong: the examples ordered by how likely their label is not the true one.
 
 A robustly trained model approximates the clean posterior, h_k(x) ~ P(y = k | x), although it only saw noisy
-labels y~. By itself it holds the label y~ of x wrong with probability 1 - h_y~(x), which is one minus the
-self-confidence of Northcutt et al. (2021). With the transition matrix the label counts as evidence too:
+labels y~. By itself it holds the label of x wrong with probability 1 - h_y~(x), one minus the self-confidence
+of Northcutt et al. (2021). With the transition matrix the label is evidence too:
 
-    P(y = k | x, y~) = h_k(x) T_ky~ / sum_l h_l(x) T_ly~    for every class k, wrong are all but k = y~.
+    P(y = k | x, y~) = h_k(x) T_ky~ / sum_l h_l(x) T_ly~,  and the label is wrong unless y = y~.
+
+A model that has memorised its labels finds none of them wrong.
 
 Both are computed as log-odds. A confident network gives thousands of labels a probability of being wrong
 that rounds to 1, and only their log-odds still tell which is the worst.

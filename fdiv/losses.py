@@ -102,7 +102,7 @@ class NoisyLabelLoss(nn.Module):
         """
         z, y = self._batch(logits.detach(), labels)
         K = z.shape[1]
-        table = torch.bincount(z.argmax(1) * K + y, minlength=K * K).reshape(K, K).cpu().double()
+        table = torch.bincount((z.argmax(1) * K + y).cpu(), minlength=K * K).reshape(K, K).double()
         collapsed = (table.sum(1) < table.sum(0) / 10).tolist()
         lost = [k for k in range(K) if collapsed[k]]
         moved = [f"{k} with label {j}" for k, j in enumerate(_partners(table)) if j != k and not collapsed[k]]
@@ -114,7 +114,7 @@ class NoisyLabelLoss(nn.Module):
             )
         if moved:
             found.append(
-                f"permuted: predicted class {_listing(moved)} goes better than with its own label;"
+                f"permuted: predictions go more with other labels than their own (class {_listing(moved)});"
                 " start from a model warmed up with cross-entropy, which names the classes"
             )
         return found
@@ -122,7 +122,7 @@ class NoisyLabelLoss(nn.Module):
     def extra_repr(self) -> str:
         """The options, and a checksum of matrices: what reads alike is alike."""
         shown = {
-            k: v for k, v in vars(self).items() if isinstance(v, int | float | str | _Constant | Divergence)
+            k: v for k, v in vars(self).items() if isinstance(v, int | float | str | Divergence | _Constant)
         }
         shown = {k: v.name if isinstance(v, Divergence) else v for k, v in shown.items()}
         return ", ".join(f"{k.strip('_')}={v!r}" for k, v in shown.items() if not isinstance(v, bool))
@@ -159,7 +159,7 @@ class _ProductLoss(NoisyLabelLoss):
 
     product: "exact" sums over the classes, weighted by their prior, without a second forward pass; "sampled"
         is Algorithm 1, inputs of a second and labels of a third mini-batch; "shuffled" gives every input the
-        label of another one of its batch. They agree in expectation; "exact" has the least variance.
+        label of another one of its batch. Given P(Y~) they agree in expectation, and "exact" varies least.
     label_prior: P(Y~), or None to count the labels that come by in training mode.
     """
 
@@ -211,15 +211,15 @@ class FDivLoss(_ProductLoss):
         As no D_f tells the classes apart, warm up with cross-entropy, and ask ``diagnose``. f' is taken of
         ratios clamped to [1e-3, 1e4], because most of them explode at 0. ``objective`` is D_f of the set's
         own table, which for reverse KL, Neyman and Jeffrey is inf where that has a 0.
-    score: the v of the fixed g. "probability" is that of the authors' code: bounded, so that no single label
-        is memorised. "logit" leaves g free, and infinite data then teach f'(P(Y~=y|x) / P(Y~=y)): the class
-        of largest ratio, right under sparse noise too. There TV only learns which ratios exceed 1, Pearson
-        does best, and those with an e^v or e^-v are less stable, Neyman least.
+    score: the v of the fixed g. "probability", as in the authors' code, is bounded, which hinders memorising.
+        "logit" leaves g free, and infinite data then teach f'(P(Y~=y|x) / P(Y~=y)): the class of largest
+        ratio, which is right under sparse noise with e1 + e2 < 1 too. There TV only learns which ratios
+        exceed 1, Pearson does best, and those with an e^v or e^-v are less stable, Neyman least.
     label_prior: P(Y~); None counts the labels seen in training, or is the margin of J for the plug-in.
     transition: T, to optimise the clean objective; needs ``product="exact"`` and the fixed g.
     correction: "exact" replaces g by T^-1 g, that is g(x, y~) by sum_i (T^-1)[y~, i] g(x, i), and weighs
-        f*(g) by the clean prior T^-T P(Y~), or the distribution nearest to it if that is none. For any
-        invertible T this has the expectation of clean labels. "paper" subtracts the printed bias
+        f*(g) by the clean prior T^-T P(Y~), or the distribution nearest to it if that is none. Given P(Y~),
+        its expectation is that of clean labels, for any invertible T. "paper" subtracts the printed bias
         sum_j e_j Delta^j: Corollary 1 for uniform off-diagonal T; Theorem 9, wrong for K > 2, for flips
         within pairs.
     momentum: of the plug-in's running J, into which the batch is mixed before g is computed.
@@ -244,11 +244,11 @@ class FDivLoss(_ProductLoss):
         self.score = _choice("score", score, ("probability", "logit"))
         self.correction = _choice("correction", correction, ("exact", "paper"))
         self.momentum = _momentum(momentum)
-        self._correction = None
+        self._weights = None
         if transition is not None:
             self._only("transition", product="exact", variational="fixed")
             matrix = _inverse if correction == "exact" else _printed_correction
-            self._correction = _Constant(matrix(_transition(transition, self.num_classes)))
+            self._weights = _Constant(matrix(_transition(transition, self.num_classes)))
         if variational == "plugin":
             self._only("variational='plugin'", product="exact", score="probability")
             self.label_counts = None
@@ -281,15 +281,15 @@ class FDivLoss(_ProductLoss):
     def _joint_mean(self, z: Tensor, y: Tensor) -> Tensor:
         """E_P[g], with T its correction."""
         g = self.divergence.activation(self._v(z))
-        rows = _at(g, y) if self._correction is None else (self._correction.like(z)[y] * g).sum(1)
+        rows = _at(g, y) if self._weights is None else (self._weights.like(z)[y] * g).sum(1)
         return rows.mean()
 
     def _class_weights(self, z: Tensor, y: Tensor) -> Tensor:
         """The weights of f*(g): the prior, with T its correction."""
         prior = self._prior(z, y)
-        if self._correction is None:
+        if self._weights is None:
             return prior
-        weights = prior @ self._correction.like(z)
+        weights = prior @ self._weights.like(z)
         return _nearest_distribution(weights) if self.correction == "exact" else weights
 
     def _plugin_difference(self, z: Tensor, y: Tensor) -> Tensor:
@@ -487,11 +487,11 @@ def _partners(table: Tensor) -> list[int]:
 
 
 def _transition(T: Any, num_classes: int | None = None) -> np.ndarray:
-    """``T`` checked and in float64; where it was rounded to lower precision, its rows sum to 1 again."""
+    """``T`` checked and in float64; if it was rounded to float32, its rows sum to 1 again."""
     T = as_array(T)
-    if T.dtype in (np.float16, np.float32) and T.ndim == 2:
+    if T.dtype == np.float32 and T.ndim == 2:
         sums = T.astype(np.float64).sum(1, keepdims=True)
-        T = T / np.where(abs(sums - 1) < (1e-5 if T.dtype == np.float32 else 1e-2), sums, 1)
+        T = T / np.where(abs(sums - 1) < 1e-5, sums, 1)
     T = as_transition(T)
     if num_classes not in (None, len(T)):
         raise ValueError(f"T is for {len(T)} classes, but num_classes is {num_classes}")

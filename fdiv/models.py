@@ -56,7 +56,7 @@ def fully_connected(channels: int = 1, size: int = 28, num_classes: int = 10) ->
 def small_net(channels: int = 1, size: int = 8, num_classes: int = 10) -> nn.Sequential:
     """A wide net of one hidden layer for the embedded digits: seconds to train, large enough to memorise."""
     return nn.Sequential(
-        nn.Flatten(), nn.Linear(channels * size * size, 256), nn.ReLU(), nn.Linear(256, num_classes)
+        nn.Flatten(), nn.Linear(channels * size * size, 512), nn.ReLU(), nn.Linear(512, num_classes)
     )
 
 

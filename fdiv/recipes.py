@@ -169,9 +169,9 @@ LAPTOP_DMI = replace(
 )
 _LAPTOP = {"blc": LAPTOP_CORRECTION, "flc": LAPTOP_CORRECTION, "dmi": LAPTOP_DMI}
 
-QUICK = Recipe(model="small-net", schedule=((40, 1e-3),), batch_size=32, source="ours, for the digits")
+QUICK = Recipe(model="small-net", schedule=((40, 2e-3),), batch_size=64, source="ours, for the digits")
 QUICK_DMI = replace(
-    QUICK, schedule=((20, 1e-4),), batch_size=128, warm_up=replace(QUICK, schedule=((20, 1e-3),))
+    QUICK, schedule=((20, 1e-4),), batch_size=128, warm_up=replace(QUICK, schedule=((20, 2e-3),))
 )
 _QUICK = {"dmi": QUICK_DMI}
 

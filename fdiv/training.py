@@ -131,7 +131,8 @@ def fit(
         first = stage("estimate-T", recipe, CrossEntropy(split.num_classes))
         device = next(first.model.parameters()).device
         posteriors = predict(first.model, split.train_images.to(device), recipe).softmax(1)
-        T = estimate_transition(posteriors.cpu().double().numpy()).T
+        percentile = 97 if split.num_classes <= 33 else None  # above, less than a class would be left
+        T = estimate_transition(posteriors, percentile=percentile, bootstrap=0).T
     loss = build_loss(method, split.num_classes, label_prior=label_shares(split), T=T, product=recipe.product)
     run = stage(method, recipe, loss, start)
     return Run(run.model, run.history, run.weights, T)

@@ -5,7 +5,7 @@ sum_i P(y = i | x) T_ij, so at an anchor of class i, a sample that is of class i
 (Liu & Tao 2016; Patrini et al. 2017, Theorem 3). All methods below look for anchors among the samples:
 
 * ``anchor``: one sample for each class, the largest posterior of class i after outliers are set aside, and
-  row i is its posterior (Patrini et al. 2017, eqs. 12-13).
+  row i is its posterior (Patrini et al. 2017, after Theorem 3).
 * ``anchor-band``: many samples for each class, ranked by the posterior of class i without the very first,
   and row i is their mean posterior. Less scatter, and the same bias: a sample is ranked first because it is
   of class i or because the model errs towards class i, and the row repeats that error.
@@ -21,8 +21,8 @@ When they work:
   (nearly) certain. A rarer class, or one that is never certain, gets a row mixed with other classes.
 * The class of an anchor is read off its posterior, which needs T_ii to be the largest entry of *column* i.
   It need not be the largest of row i. Uniform noise has it if and only if sum_j e_j < 1 and sparse noise if
-  and only if e1 + e2 < 1, which is all that the paper assumes, so sparse-high, where class 0 keeps a
-  minority of its labels, can be estimated. Where another class k has T_ki > T_ii, the ranking of class i
+  and only if e1 + e2 < 1, as the paper assumes, so that sparse-high, where five classes of ten keep a
+  minority of their labels, can be estimated. Where another class k has T_ki > T_ii, the ranking of class i
   finds samples of class k, and row i becomes row k. ``vertex`` needs less: that T has an inverse and that
   no other order of its rows has a larger trace. It pays with more scatter when rows are nearly alike.
 * The model has learnt the noisy posterior but not the single labels: a few epochs of cross-entropy, or
@@ -69,7 +69,7 @@ def estimate_transition(
     bootstrap: int = 50,
     seed: Seed = 0,
 ) -> TransitionEstimate:
-    """T from noisy posteriors; which method works when is said at the top of this module.
+    """T from noisy posteriors. Which method works when is said at the top of this module.
 
     The standard errors are over samples: how much the estimate would vary if the n samples (with their
     labels) were drawn again and the model stayed. They leave out what the model gets wrong and anchors that
@@ -89,7 +89,7 @@ def estimate_transition(
     if bootstrap < 0 or bootstrap == 1:
         raise ValueError(f"bootstrap is {bootstrap}, but a standard error needs 2 or more draws, 0 for none")
     y = _noisy_labels(labels, P, method)
-    percentile, ranks = _percentile(percentile), _ranks(band, *P.shape)
+    ranks = _ranks(band, *P.shape)
 
     def estimate(samples: Any = slice(None)) -> Found:
         return _METHODS[method](P[samples], None if y is None else y[samples], percentile, ranks)
@@ -105,41 +105,40 @@ def estimate_transition(
     return TransitionEstimate(T, error, method, anchors)
 
 
-def _anchor(P: np.ndarray, y: Any, percentile: float, ranks: slice) -> Found:
-    """Patrini et al. (2017), eqs. 12-13, with the outliers of each class set aside.
+def _anchor(P: np.ndarray, y: Any, percentile: float | None, ranks: slice) -> Found:
+    """Patrini et al. (2017), after Theorem 3, with the outliers of each class set aside.
 
     Their code sets the outliers of class i to 0 in the posteriors themselves, so that the rows of later
     classes can lose an entry before they are normalised. Here every row is a posterior as the model gave it.
+    Equal posteriors are set aside together, so that this is no method for a model that is saturated.
     """
-    candidates, share = P, 1 - percentile / 100
-    if share >= 1 / P.shape[1]:
-        raise ValueError(
-            f"percentile {percentile:g} sets {share:.2g} of the samples aside, as much as a class of "
-            f"{P.shape[1]} has: use percentile=None"
+    K = P.shape[1]
+    candidates, percentile = P, 100 if percentile is None else percentile
+    if not 1 - 1 / K < percentile / 100 <= 1:
+        valid = (
+            f"above {100 - 100 / K:g}, to set aside less than a class of {K} has, and at most 100, or None"
         )
+        raise ValueError(f"percentile is {percentile:g}, but must be {valid}")
     if percentile < 100:
         threshold = np.percentile(P, percentile, axis=0, method="higher")
         candidates = np.where(threshold > P, P, -1.0)
     anchors = candidates.argmax(axis=0)
-    none = np.flatnonzero(candidates.max(axis=0) < 0)
-    if none.size:
-        raise ValueError(
-            f"no posterior of class {none[0]} is below its percentile {percentile:g}: use percentile=None"
-        )
+    for i in np.flatnonzero(candidates.max(axis=0) < 0):
+        raise ValueError(f"no posterior of class {i} is below its percentile {percentile:g}: try None")
     return P[anchors], anchors[:, None]
 
 
-def _anchor_band(P: np.ndarray, y: Any, percentile: float, ranks: slice) -> Found:
+def _anchor_band(P: np.ndarray, y: Any, percentile: float | None, ranks: slice) -> Found:
     anchors = _ranked(P.T, ranks)
     return np.stack([P[samples].mean(axis=0) for samples in anchors]), anchors
 
 
-def _anchor_count(P: np.ndarray, y: Any, percentile: float, ranks: slice) -> Found:
+def _anchor_count(P: np.ndarray, y: Any, percentile: float | None, ranks: slice) -> Found:
     anchors = _ranked(P.T, ranks)
     return _label_shares(y, anchors, P.shape[1]), anchors
 
 
-def _vertex(P: np.ndarray, y: Any, percentile: float, ranks: slice) -> Found:
+def _vertex(P: np.ndarray, y: Any, percentile: float | None, ranks: slice) -> Found:
     """Successive projections, with a band of samples for each vertex in place of a single one.
 
     The farthest samples from the span of the vertices found so far are at a new vertex. Which class it is
@@ -159,16 +158,20 @@ def _vertex(P: np.ndarray, y: Any, percentile: float, ranks: slice) -> Found:
     return shares[row_of_class], np.stack(anchors)[row_of_class]
 
 
-def _confident_joint(P: np.ndarray, y: Any, percentile: float, ranks: slice) -> Found:
+def _confident_joint(P: np.ndarray, y: Any, percentile: float | None, ranks: slice) -> Found:
     try:
         from cleanlab.count import compute_confident_joint, estimate_latent
     except ImportError:
         raise ImportError("method 'confident-joint' needs cleanlab: pip install cleanlab") from None
     _, given_if_true, _ = estimate_latent(compute_confident_joint(y, P), y)
-    return given_if_true.T / given_if_true.sum(axis=0)[:, None], None
+    for i in np.flatnonzero(given_if_true.sum(axis=0) == 0):
+        raise ValueError(
+            f"no sample is of class {i} with confidence, so the confident joint has no row for it"
+        )
+    return given_if_true.T, None
 
 
-_METHODS: dict[str, Callable[[np.ndarray, Any, float, slice], Found]] = {
+_METHODS: dict[str, Callable[..., Found]] = {
     "anchor": _anchor,
     "anchor-band": _anchor_band,
     "anchor-count": _anchor_count,
@@ -192,18 +195,9 @@ def _ranks(band: tuple[float, float], n: int, K: int) -> slice:
     """The ranks of the band among n samples; at least one."""
     first, last = band
     if not 0 <= first < last <= 1:
-        raise ValueError(
-            f"band is {band}, but goes from a rank to a later one between 0 and 1, in units of n / K"
-        )
+        raise ValueError(f"band is {band}, but must be two increasing ranks from 0 to 1, in units of n / K")
     start = int(first * n / K)
     return slice(start, max(start + 1, round(last * n / K)))
-
-
-def _percentile(percentile: float | None) -> float:
-    percentile = 100 if percentile is None else percentile
-    if not 0 < percentile <= 100:
-        raise ValueError(f"percentile is {percentile:g}, but must be above 0 and at most 100, or None")
-    return percentile
 
 
 def _posteriors(probabilities: Any) -> np.ndarray:
@@ -214,9 +208,9 @@ def _posteriors(probabilities: Any) -> np.ndarray:
     sums = P.sum(axis=1)
     bad = np.flatnonzero(~((P >= 0).all(axis=1) & (np.abs(sums - 1) <= 2e-3)))
     if bad.size:
+        found = f"its smallest entry is {P[bad[0]].min():g} and it sums to {sums[bad[0]]:g}"
         raise ValueError(
-            f"row {bad[0]} of the probabilities is no distribution: its smallest entry is "
-            f"{P[bad[0]].min():g} and it sums to {sums[bad[0]]:g}; pass softmax(logits)"
+            f"row {bad[0]} of the probabilities is no distribution ({found}): pass softmax(logits)"
         )
     return P / sums[:, None]
 

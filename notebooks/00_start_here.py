@@ -245,8 +245,8 @@ with_slider(memorising_figure, epoch=[1, 5, 10, 20, 40, 60, 80, 100])
 # | [01 Divergences and conjugates](01_divergences_and_conjugates.ipynb) | f, its conjugate, the variational bound | three printed activations have the wrong sign and train an anti-classifier |
 # | [02 Noise models](02_noise_models.ipynb) | transition matrices, the paper's settings | the printed matrices are not the released labels |
 # | [03 Decoupling theorem](03_decoupling_theorem.ipynb) | noisy objective = clean objective + bias | the sparse theorem needs a correction beyond two classes |
-# | 04 MNIST | Algorithm 1 line by line | the product term needs no second forward pass |
-# | 05 Fashion-MNIST | all methods in one harness | which checkpoint you report moves the ranking |
+# | [04 MNIST](04_mnist.ipynb) | Algorithm 1 line by line | the product term needs no second forward pass |
+# | [05 Fashion-MNIST](05_fashion_mnist.ipynb) | all methods in one harness | which checkpoint you report moves the ranking |
 # | 06 CIFAR-10 | warm-up, the robustness curve | why all robust divergences draw the same curve |
 # | 07 CIFAR-100 | a hundred classes | where sampling the product becomes unstable |
 # | 08 Clothing1M | human noise | class-conditional theory meets instance-dependent noise |

@@ -642,4 +642,4 @@ exercises.bad_but_informative(bad_but_informative)
 # - N. Natarajan et al., *Learning with Noisy Labels*, NeurIPS 2013: undoing $T$ by its inverse.
 # - A. Menon et al., *Learning from Corrupted Binary Labels via Class-Probability Estimation*, ICML 2015: what survives corruption.
 #
-# **Next**: 04 MNIST (planned); back to [00 Start here](00_start_here.ipynb)
+# **Next**: [04 MNIST](04_mnist.ipynb)

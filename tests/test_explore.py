@@ -5,7 +5,7 @@ import plotly.graph_objects as go
 import pytest
 from IPython.core import display_functions
 
-from fdiv.explore import explore
+from fdiv.explore import LiveFigure, explore
 from fdiv.figures import STYLES, curves_figure, images_figure, line_style, with_slider
 
 
@@ -107,3 +107,54 @@ def test_images_fill_a_grid():
     assert len(figure.data) == 7
     assert [note.text for note in figure.layout.annotations] == list("abcdefg")
     assert figure.layout.yaxis7.scaleanchor == "x7"
+
+
+@pytest.fixture
+def screen(monkeypatch):
+    """What a reader sees: every drawing of the live figure, first shown or updated."""
+    drawings = []
+
+    class Handle:
+        def update(self, figure):
+            drawings.append(("update", figure))
+
+    def display(figure, display_id=False):
+        drawings.append(("display", figure))
+        return Handle() if display_id else None
+
+    monkeypatch.setattr("IPython.display.display", display)
+    return drawings
+
+
+def grow(pause, steps=5):
+    values = []
+    with LiveFigure(lambda: list(values), pause=pause) as figure:
+        for step in range(steps):
+            values.append(step)
+            figure.update({"epoch": step})
+
+
+def test_a_live_figure_is_drawn_while_it_grows(screen, monkeypatch):
+    monkeypatch.setenv("FDIV_STATIC", "0")
+    grow(pause=0)
+    assert [kind for kind, _ in screen] == ["display", *["update"] * 5]
+    assert [len(figure) for _, figure in screen] == [1, 2, 3, 4, 5, 5]
+
+
+def test_a_live_figure_rests_between_drawings(screen, monkeypatch):
+    monkeypatch.setenv("FDIV_STATIC", "0")
+    grow(pause=100)
+    assert [len(figure) for _, figure in screen] == [1, 5]
+
+
+def test_a_static_live_figure_is_drawn_once_and_whole(screen, monkeypatch):
+    monkeypatch.setenv("FDIV_STATIC", "1")
+    grow(pause=0)
+    assert screen == [("display", [0, 1, 2, 3, 4])]
+
+
+def test_a_live_figure_leaves_an_error_alone(screen, monkeypatch):
+    monkeypatch.setenv("FDIV_STATIC", "1")
+    with pytest.raises(ZeroDivisionError), LiveFigure(list):
+        raise ZeroDivisionError
+    assert not screen

@@ -1,7 +1,7 @@
 """Every loss against its formula, written out in loops; every promise of the docstrings against an example.
 
-Tables are exact where that is possible: a set of samples that holds each pair of input and noisy label as often
-as the noisy joint distribution says turns an expectation into a mean.
+Expectations are exact where that is possible: over samples that hold each pair of input and noisy label as
+often as the noisy joint distribution says, they are a mean.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+import re
 import warnings
 
 import numpy as np
@@ -29,6 +30,7 @@ from fdiv.losses import (
     PeerLoss,
     _derangement,
     _nearest_distribution,
+    _on,
     peer_schedule,
 )
 from fdiv.noise.matrices import sparse, uniform
@@ -94,13 +96,14 @@ def random_rational_T(rng, classes: int, parts: int = 20) -> np.ndarray:
 
 
 def enumerated(rng, T: np.ndarray, inputs: int = 5, parts: int = 20):
-    """A clean joint table P(X, Y), logits per input, and the samples (x, y~) that enumerate its noisy table."""
+    """A clean table P(X, Y), logits per input, and the samples (x, y~) that enumerate its noisy table."""
     classes = len(T)
-    clean = rng.integers(1, 4, size=(inputs, classes))
+    true = np.eye(classes, dtype=int)[np.arange(inputs) % classes]
+    clean = rng.integers(1, 4, size=(inputs, classes)) + 4 * true
     noisy = np.rint(clean @ (T * parts)).astype(int)
     assert np.allclose(noisy, clean @ (T * parts))
     x, y = (np.repeat(index.ravel(), noisy.ravel()) for index in np.indices(noisy.shape))
-    z = torch.as_tensor(rng.normal(size=(inputs, classes)))
+    z = torch.as_tensor(rng.normal(size=(inputs, classes)) + 2 * true)
     return torch.as_tensor(clean / clean.sum()), z, torch.as_tensor(x), torch.as_tensor(y)
 
 
@@ -149,7 +152,7 @@ def test_the_three_products_agree_in_expectation_and_exact_varies_least(make):
     z = z.detach()
     target = make("exact")(z, y).item()
     values = {"exact": [], "sampled": [], "shuffled": []}
-    for _ in range(400):
+    for _ in range(300):
         i, j, k = torch.randint(400, (3, 32))
         values["exact"].append(make("exact").eval()(z[i], y[i]).item())
         values["shuffled"].append(make("shuffled")(z[i], y[i]).item())
@@ -159,7 +162,7 @@ def test_the_three_products_agree_in_expectation_and_exact_varies_least(make):
     assert fixed_prior(z, y).item() == pytest.approx(FDivLoss("js", K)(z, y).item())
     spread = {product: np.std(v) for product, v in values.items()}
     for product in ("sampled", "shuffled"):
-        assert abs(np.mean(values[product]) - target) < 4 * spread[product] / 20
+        assert abs(np.mean(values[product]) - target) < 4 * spread[product] / math.sqrt(300)
         assert spread["exact"] < spread[product]
 
 
@@ -177,7 +180,7 @@ def test_a_derangement_has_no_fixed_point_and_prefers_nobody():
 
 
 def test_the_values_of_a_perfect_and_of_an_ignorant_classifier():
-    """research numbers of the authors' code, K = 10; Jeffrey with the exact conjugate, not their Taylor series."""
+    """Those of the authors' code at K = 10, but Jeffrey's, where they have a Taylor series of f*."""
     y = torch.arange(10)
     perfect = {"tv": 0.3808 * 0.9, "js": 0.3179, "pearson": 0.875, "kl": 0.5689, "jeffrey": 1 - 0.1 * 1.3304}
     ignorant = {"tv": 0, "js": -0.0025, "pearson": -0.0025, "kl": -0.3066, "jeffrey": -0.0026}
@@ -200,7 +203,8 @@ def test_total_variation_is_a_peer_loss():
 def test_logit_scores_learn_the_ratio_rule(name):
     """At its maximum over free logits g_f(v) = f'(P(y|x) / P(y)); TV has none."""
     joint = torch.tensor([[6.0, 1, 1], [2, 3, 3], [1, 1, 6]], dtype=torch.float64)
-    x, y = (torch.repeat_interleave(i.flatten(), joint.flatten().long()) for i in torch.meshgrid(*[torch.arange(3)] * 2, indexing="ij"))  # fmt: skip
+    cell = torch.repeat_interleave(torch.arange(9), joint.flatten().long())
+    x, y = cell // 3, cell % 3
     ratio = tables.fitness(joint / joint.sum())
     d, loss = divergence(name), FDivLoss(name, 3, score="logit")
     z = torch.zeros(3, 3, dtype=torch.float64, requires_grad=True)
@@ -216,20 +220,20 @@ def test_logit_scores_learn_the_ratio_rule(name):
     if name == "tv":
         assert (torch.sign(z[ratio != 1]) == torch.sign(ratio - 1)[ratio != 1]).all()
     else:
-        assert torch.allclose(d.activation(z), d.derivative(ratio), atol=1e-4)
+        assert torch.allclose(d.activation(z), d.derivative(ratio), atol=1e-3)
 
 
 @pytest.mark.parametrize("score", ["probability", "logit"])
 def test_a_divergence_of_ones_own_works_without_registration(score):
-    triangular = Divergence(
-        name="triangular", title="Triangular", generator=lambda v: (v - 1) ** 2 / (v + 1),
-        slope=lambda v: 1 - 4 / (v + 1) ** 2, at_zero=1.0, dual=lambda u: 2 - 2 * (1 - u).sqrt() + 0 * u - 0 + (u - 1) + 1 - 2 * (1 - (1 - u).sqrt()) - u + 2 * (1 - (1 - u).sqrt()),
-        domain=Interval(high=1.0), activation=lambda v: 1 - torch.exp(-v), conjugate_of_activation=lambda v: v,
+    linear = Divergence(
+        name="linear", title="TV without its tanh", generator=lambda v: (v - 1).abs() / 2,
+        slope=lambda v: torch.sign(v - 1) / 2, at_zero=0.5, on_line=True, dual=lambda u: u,
+        domain=Interval(-0.5, 0.5), activation=lambda v: v / 2, conjugate_of_activation=lambda v: v / 2,
     )  # fmt: skip
     z, y = batch()
-    loss = copy.deepcopy(FDivLoss(triangular, K, score=score))
+    loss = copy.deepcopy(FDivLoss(linear, K, score=score))
     v = z.softmax(1) if score == "probability" else z
-    expected = (1 - torch.exp(-v)).gather(1, y[:, None]).mean() - v.mean()
+    expected = v.gather(1, y[:, None]).mean() / 2 - v.mean() / 2
     assert loss(z, y).item() == pytest.approx(-expected.item())
 
 
@@ -269,6 +273,8 @@ def test_a_given_prior_may_be_rounded_and_leaves_no_buffer():
     loss = FDivLoss("kl", K, label_prior=torch.tensor(PRIOR))
     assert loss(z, y).item() == pytest.approx(FDivLoss("kl", K, label_prior=PRIOR)(z, y).item(), abs=1e-7)
     assert loss.state_dict() == {}
+    rounded = FDivLoss("kl", K, label_prior=np.array(PRIOR) * (1 + 5e-6))
+    assert rounded(z, y).item() == pytest.approx(FDivLoss("kl", K, label_prior=PRIOR)(z, y).item(), abs=1e-12)
 
 
 # ---------------------------------------------------------------------- correction for T
@@ -367,6 +373,10 @@ def test_T_that_is_hard_or_impossible_to_invert_is_said_so(make):
         make(near)
     with pytest.raises(ValueError, match="T must be invertible, but has rank 1 of 2"):
         make(np.full((2, 2), 0.5))
+    if make is BackwardCorrection:
+        rows = np.array([[0.1, 0.2, 0.7], [0.3, 0.3, 0.4]])
+        with pytest.raises(ValueError, match="rank 2 of 3"):
+            make([*rows, rows.mean(0)])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         make(np.array([[0.6, 0.4], [0.3, 0.7]]))
@@ -481,12 +491,12 @@ def test_the_diagnosis_finds_collapse_and_permutation(T):
     clean, noisy = world(T)
     loss = FDivLoss("kl", 10, variational="plugin")
     (found,) = loss.diagnose(torch.eye(10)[torch.where(clean == 3, 2, clean)], noisy)
-    assert found.startswith("collapsed: class 3 is predicted less than a tenth")
+    assert found.startswith("collapsed: class 3 is predicted less than a tenth as often")
+    rarely = (clean == 3) & (torch.rand(len(clean), generator=torch.Generator().manual_seed(0)) > 0.02)
+    assert loss.diagnose(torch.eye(10)[torch.where(rarely, 2, clean)], noisy) == [found]
     swap = torch.tensor([0, 1, 4, 3, 2, 5, 6, 7, 8, 9])
     (found,) = loss.diagnose(torch.eye(10)[swap[clean]], noisy)
-    assert found.startswith("permuted: predicted class 2 with label 4, 4 with label 2 goes")
-    (found,) = loss.diagnose(torch.eye(10)[(clean + 1) % 10], noisy)
-    assert "and 5 more" in found
+    assert "with other labels than their own (class 2 with label 4, 4 with label 2)" in found
     (found,) = loss.diagnose(torch.eye(10)[torch.zeros_like(clean)], noisy)
     assert found.startswith("collapsed: class 1, 2, 3, 4, 5 and 4 more")
 
@@ -534,7 +544,6 @@ def test_backward_correction_has_the_expectation_of_clean_labels_and_forward_its
     clean = -(joint * z.log_softmax(1)).sum().item()
     assert BackwardCorrection(T)(z[x], y).item() == pytest.approx(clean, abs=1e-10)
     best = (joint / joint.sum(1, keepdim=True)).log().requires_grad_()
-    assert gradient(ForwardCorrection(T), best, y).abs().max() < 1e-12 if len(best) == len(y) else True
     value = ForwardCorrection(T)(best[x], y)
     assert torch.autograd.grad(value, best)[0].abs().max() < 1e-12
 
@@ -544,7 +553,7 @@ def test_probabilities_below_the_floor_of_patrini_have_no_gradient():
     y = torch.tensor([1])
     for loss in (BackwardCorrection(np.eye(2)), ForwardCorrection(np.eye(2))):
         assert loss(z, y).item() == pytest.approx(-math.log(1e-7), rel=1e-6)
-        assert gradient(loss, z, y).abs().max() == 0
+        assert gradient(loss, z, y).abs().max() < 1e-30
     assert CrossEntropy()(z, y).item() == pytest.approx(40)
 
 
@@ -575,6 +584,8 @@ def test_dmi_without_a_class_warns_and_has_no_gradient():
     assert value.item() == pytest.approx(-math.log(1e-3))
     value.backward()
     assert z.grad.abs().max() == 0
+    with pytest.warns(RuntimeWarning, match="predictions do not depend on the label"):
+        assert gradient(DMI(K), 1e-9 * z.detach().requires_grad_(), y).abs().max() == 0
     with pytest.raises(ValueError, match="DMI needs all 4 classes in a batch, but this one has 3 samples"):
         DMI(K)(z[:3], y[:3])
 
@@ -689,7 +700,7 @@ def test_state_copies_and_pickles_round_trip(loss, tmp_path):
 
 @each_loss
 def test_neither_eval_nor_objective_changes_anything(loss):
-    z, y = skewed()
+    z, y = batch(dtype=torch.float32)
     loss = copy.deepcopy(loss)
     before = copy.deepcopy(loss.state_dict())
     with torch.inference_mode():
@@ -704,6 +715,13 @@ def test_neither_eval_nor_objective_changes_anything(loss):
         assert not loss.objective(z, y).requires_grad
 
 
+def test_a_buffer_that_moves_in_inference_mode_can_still_be_trained():
+    with torch.inference_mode():
+        moved = _on(torch.zeros(2), torch.empty(1, device="meta"))
+    assert moved.device.type == "meta"
+    assert not moved.is_inference()
+
+
 @each_loss
 def test_any_integer_labels_and_no_check_give_the_same(loss):
     z, y = skewed()
@@ -715,16 +733,18 @@ def test_any_integer_labels_and_no_check_give_the_same(loss):
     assert loss(z, y).item() == expected
 
 
-@pytest.mark.parametrize("make", [lambda: FDivLoss("js", K), lambda: FDivLoss("js", K, variational="plugin"), lambda: FDivLoss("js", K, transition=uniform(0.05, K)), CrossEntropy])  # fmt: skip
-def test_losses_compile_into_one_graph(make):
+def compilable() -> list[NoisyLabelLoss]:
+    corrected = FDivLoss("js", K, transition=uniform(0.05, K))
+    return [FDivLoss("js", K), FDivLoss("js", K, variational="plugin"), corrected, CrossEntropy()]
+
+
+@pytest.mark.parametrize("loss", compilable(), ids=str)
+def test_losses_compile_into_one_graph(loss):
     z, y = skewed()
-    loss = make()
+    expected = copy.deepcopy(loss)(z, y).item()
+    loss = copy.deepcopy(loss)
     loss.check = False
-    compiled = torch.compile(make(), backend="eager", fullgraph=True)
-    compiled.check = False
-    with torch.inference_mode(False):
-        loss(z, y)
-    assert compiled(z, y).item() == pytest.approx(make()(z, y).item())
+    assert torch.compile(loss, backend="eager", fullgraph=True)(z, y).item() == pytest.approx(expected)
 
 
 def test_equal_losses_read_alike_and_others_do_not():
@@ -736,7 +756,7 @@ def test_equal_losses_read_alike_and_others_do_not():
             FDivLoss("tv", K, variational="plugin", momentum=0.5), FDivLoss("tv", K, label_prior=PRIOR),
             FDivLoss("tv", K, label_prior=PRIOR[::-1]), FDivLoss("tv", K, transition=uniform(0.05, K)),
             FDivLoss("tv", K, transition=uniform(0.06, K)), PeerLoss(K), PeerLoss(K, 0.5),
-            BackwardCorrection(uniform(0.05, K)), BackwardCorrection(uniform(0.06, K)), CrossEntropy(), DMI(K),
+            BackwardCorrection(uniform(0.05, K)), BackwardCorrection(uniform(0.06, K)), DMI(K),
         )
     ]  # fmt: skip
     assert len(set(texts)) == len(texts)
@@ -772,15 +792,12 @@ BAD_CALLS = [
 ]
 
 
-@pytest.mark.parametrize(
-    "loss", [FDivLoss("tv", K), CrossEntropy(K), PeerLoss(K), DMI(K)], ids=["f", "ce", "p", "d"]
-)
+@pytest.mark.parametrize("loss", [FDivLoss("tv", K), PeerLoss(K), DMI(K)], ids=["f", "peer", "dmi"])
 @pytest.mark.parametrize(("message", "error", "logits", "labels"), BAD_CALLS)
 def test_bad_batches_are_refused_in_one_sentence(loss, message, error, logits, labels):
     for call in (loss, loss.objective):
-        with pytest.raises(error) as caught:
+        with pytest.raises(error, match=f"^{re.escape(message)}"):
             call(logits, labels)
-        assert str(caught.value).startswith(message)
 
 
 def test_shapes_are_checked_even_without_check():
@@ -813,6 +830,8 @@ def test_one_sample_cannot_be_shuffled():
     assert FDivLoss("tv", K)(Z[:1], Y[:1]).isfinite()
 
 
+EYE = np.eye(4)
+CYCLE = 0.8 * EYE + 0.2 * EYE[[1, 2, 3, 0]]
 RANDOM = [[0.5, 0.3, 0.2, 0], [0, 1, 0, 0], [0.1, 0.1, 0.8, 0], [0, 0, 0, 1]]
 BAD_OPTIONS = [
     ("product is 'exakt', but must be one of 'exact', 'sampled', 'shuffled'", {"product": "exakt"}),
@@ -829,24 +848,42 @@ BAD_OPTIONS = [
     ("label_prior must be 4 probabilities that sum to 1", {"label_prior": [0.5, 0.5, 0.5, 0.5]}),
     ("label_prior must be 4 probabilities that sum to 1", {"label_prior": [0.5, 0.5, 0, math.nan]}),
     ("T is for 3 classes, but num_classes is 4", {"transition": T3}),
-    ("row 0 sums to 1.1", {"transition": np.eye(4) + 0.1 * np.eye(4)}),
+    ("row 0 sums to 1.1", {"transition": 1.1 * EYE}),
     ("row 0 sums to 1.1", {"transition": 1.1 * torch.eye(4)}),
     ("a transition matrix is square", {"transition": np.ones((4, 3)) / 3}),
-    ("transition works only with product='exact', not 'sampled'", {"transition": np.eye(4), "product": "sampled"}),
-    ("transition works only with variational='fixed', not 'plugin'", {"transition": np.eye(4), "variational": "plugin"}),
-    ("variational='plugin' works only with product='exact', not 'shuffled'", {"variational": "plugin", "product": "shuffled"}),
-    ("variational='plugin' works only with score='probability', not 'logit'", {"variational": "plugin", "score": "logit"}),
-    ("correction='paper' is printed for uniform off-diagonal T", {"transition": RANDOM, "correction": "paper"}),
-    ("correction='paper' needs rates that sum to less than 1", {"transition": np.eye(4)[[1, 0, 3, 2]], "correction": "paper"}),
+    ("transition works only with product='exact', not 'sampled'", {"transition": EYE, "product": "sampled"}),
+    (
+        "transition works only with variational='fixed', not 'plugin'",
+        {"transition": EYE, "variational": "plugin"},
+    ),
+    (
+        "variational='plugin' works only with product='exact', not 'shuffled'",
+        {"variational": "plugin", "product": "shuffled"},
+    ),
+    (
+        "variational='plugin' works only with score='probability', not 'logit'",
+        {"variational": "plugin", "score": "logit"},
+    ),
+    (
+        "correction='paper' is printed for uniform off-diagonal T",
+        {"transition": RANDOM, "correction": "paper"},
+    ),
+    (
+        "correction='paper' needs rates that sum to less than 1",
+        {"transition": EYE[[1, 0, 3, 2]], "correction": "paper"},
+    ),
+    (
+        "correction='paper' is printed for uniform off-diagonal T",
+        {"transition": CYCLE, "correction": "paper"},
+    ),
     ("no divergence is called 'tvv'", {"divergence": "tvv"}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("message", "options"), BAD_OPTIONS, ids=[str(i) for i in range(len(BAD_OPTIONS))])
 def test_bad_options_are_refused_in_one_sentence(message, options):
-    with pytest.raises(ValueError, match="") as caught:
+    with pytest.raises(ValueError, match=re.escape(message)):
         FDivLoss(**{"divergence": "tv", "num_classes": K, **options})
-    assert str(caught.value).startswith(message)
 
 
 def test_bad_options_of_the_baselines_are_refused_too():
@@ -863,21 +900,25 @@ def test_bad_options_of_the_baselines_are_refused_too():
 # ---------------------------------------------------------------------- learning
 
 
-@pytest.mark.parametrize(
-    "loss",
-    [FDivLoss("tv", 3), FDivLoss("pearson", 3, score="logit"), FDivLoss("js", 3, transition=uniform(0.15, 3)), PeerLoss(3)],
-    ids=["tv", "pearson-logit", "js-corrected", "peer"],
-)  # fmt: skip
+LEARNERS = {
+    "tv": FDivLoss("tv", 3),
+    "pearson-logit": FDivLoss("pearson", 3, score="logit"),
+    "js-corrected": FDivLoss("js", 3, transition=uniform(0.15, 3)),
+    "peer": PeerLoss(3),
+}
+
+
+@pytest.mark.parametrize("loss", LEARNERS.values(), ids=LEARNERS)
 def test_a_loop_of_ten_lines_learns_from_noisy_labels(loss):
-    from sklearn.datasets import load_iris
+    from sklearn.datasets import load_wine
 
     loss = copy.deepcopy(loss)
-    x, clean = (torch.as_tensor(a) for a in load_iris(return_X_y=True))
+    x, clean = (torch.as_tensor(a) for a in load_wine(return_X_y=True))
     x = ((x - x.mean(0)) / x.std(0)).float()
     rng = np.random.default_rng(0)
     noisy = torch.as_tensor(np.array([rng.choice(3, p=uniform(0.15, 3)[k]) for k in clean.tolist()]))
     torch.manual_seed(0)
-    model = torch.nn.Linear(4, 3)
+    model = torch.nn.Linear(13, 3)
     optimiser = torch.optim.Adam(model.parameters(), lr=0.05)
     for _ in range(300):
         optimiser.zero_grad()
@@ -888,12 +929,12 @@ def test_a_loop_of_ten_lines_learns_from_noisy_labels(loss):
 
 
 def test_the_plug_in_learns_after_a_warm_up():
-    from sklearn.datasets import load_iris
+    from sklearn.datasets import load_wine
 
-    x, clean = (torch.as_tensor(a) for a in load_iris(return_X_y=True))
+    x, clean = (torch.as_tensor(a) for a in load_wine(return_X_y=True))
     x = ((x - x.mean(0)) / x.std(0)).float()
     torch.manual_seed(0)
-    model = torch.nn.Linear(4, 3)
+    model = torch.nn.Linear(13, 3)
     optimiser = torch.optim.Adam(model.parameters(), lr=0.05)
     plugin = FDivLoss("pearson", 3, variational="plugin")
     for step in range(200):

@@ -1,8 +1,8 @@
 """Every matrix is a transition matrix, labels follow it, and the paper's settings are what was released.
 
 The tests of the released labels by hash need the clean training labels of the real datasets. They take them
-from torchvision's folders below FDIV_DATA (default data/cache) or from the file FDIV_CLEAN_LABELS, an .npz
-with one array per dataset, and are skipped without them. The recipes are tested offline all the same.
+from the cache of ``fdiv.datasets`` (FDIV_DATA) or from the file FDIV_CLEAN_LABELS, an .npz with one array per
+dataset, and are skipped without them. The recipes are tested offline all the same.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.random import RandomState
 
-from fdiv.datasets import digits
+from fdiv.datasets import DatasetMissing, digits, load
 from fdiv.files import csv_rows
 from fdiv.noise import (
     DATASETS,
@@ -663,35 +663,24 @@ def test_labels_are_never_called_exact_without_their_hash(stand_in):
         released_labels(row["dataset"], row["setting"], clean)
 
 
-TORCHVISION = {
-    "mnist": "MNIST",
-    "fashion-mnist": "FashionMNIST",
-    "cifar-10": "CIFAR10",
-    "cifar-100": "CIFAR100",
-}
-
-
 @cache
 def clean_labels(dataset: str) -> np.ndarray | None:
     """The clean training labels in file order, if this machine has them."""
     if path := os.environ.get("FDIV_CLEAN_LABELS"):
         with np.load(path) as arrays:
             return arrays.get(dataset)
-    folder = Path(os.environ.get("FDIV_DATA") or ROOT / "data" / "cache")
-    if not folder.is_dir():
-        return None
-    import torchvision
-
-    try:
-        return np.asarray(getattr(torchvision.datasets, TORCHVISION[dataset])(folder, train=True).targets)
-    except RuntimeError:  # what torchvision says where it finds no dataset
-        return None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FDIV_OFFLINE", "1")
+        try:
+            return load(dataset).train_labels.numpy()
+        except DatasetMissing:
+            return None
 
 
 def real_labels(dataset: str) -> np.ndarray:
     labels = clean_labels(dataset)
     if labels is None:
-        pytest.skip(f"the clean labels of {dataset} are neither below FDIV_DATA nor in FDIV_CLEAN_LABELS")
+        pytest.skip(f"the clean labels of {dataset} are neither in FDIV_DATA nor in FDIV_CLEAN_LABELS")
     return labels
 
 

@@ -1,4 +1,4 @@
-"""Every estimator is its formula, recovers a known T where it should, and its error bars mean what they say."""
+"""Every estimator is its formula, recovers a known T where it should, and its error bars are honest."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def slow_band(P, first, last) -> list[list[int]]:
     return [sorted(sorted(range(n), key=lambda s: -P[s][i])[start:stop]) for i in range(K)]
 
 
-@pytest.mark.parametrize("percentile", [97, 90, 99.5, 100])
+@pytest.mark.parametrize("percentile", [97, 90, 99.99, 100])
 @pytest.mark.parametrize(("n", "K"), [(2, 2), (101, 3), (400, 9)])
 def test_anchor_is_the_largest_posterior_below_the_percentile(n, K, percentile):
     P = random_posteriors(n, K, seed=n)
@@ -141,19 +141,24 @@ def test_the_band_is_a_tenth_to_three_tenths_of_a_class():
 
 
 def test_the_confident_joint_is_cleanlabs():
-    from cleanlab.count import estimate_py_noise_matrices_and_cv_pred_proba  # noqa: F401  (it is installed)
-
+    """Northcutt et al. (2021), Section 3.1: count, then calibrate."""
     P, y = world(UNIFORM_HIGH, 3000, seed=1, model_error=0.1)
     thresholds = [P[y == k, k].mean() for k in range(10)]
     joint = np.zeros((10, 10))  # true class by noisy label
     for row, label in zip(P, y, strict=True):
         confident = [k for k in range(10) if row[k] >= thresholds[k] - 1e-6]
         if confident:
-            joint[max(confident, key=lambda k: row[k]) if len(confident) < 2 else row.argmax(), label] += 1
+            joint[confident[0] if len(confident) == 1 else row.argmax(), label] += 1
     joint *= np.bincount(y) / joint.sum(axis=0)  # calibrated: as many of each label as there are
     found = estimate_transition(P, y, method="confident-joint", bootstrap=0)
     np.testing.assert_allclose(found.T, joint / joint.sum(axis=1, keepdims=True), atol=2e-3)
     assert found.anchors is None
+
+
+def test_the_confident_joint_needs_every_class():
+    labels = np.arange(60) % 3
+    with pytest.raises(ValueError, match="no sample is of class 3 with confidence"):
+        estimate_transition(0.8 * np.eye(4)[labels] + 0.05, labels, method="confident-joint")
 
 
 def test_the_confident_joint_says_when_cleanlab_is_missing(monkeypatch):
@@ -207,47 +212,50 @@ def test_a_class_may_keep_a_minority_of_its_labels():
         assert np.abs(found.T - SPARSE_HIGH).max() < 0.08, method
 
 
-def test_where_a_column_belongs_to_another_class_only_vertices_are_right():
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_where_a_column_belongs_to_another_class_only_vertices_are_right(seed):
     T = COLUMN_0_IS_NOT_ITS_OWN
-    P, y = world(T, 30_000, seed=2, model_error=0.05)
+    P, y = world(T, 30_000, seed, model_error=0.1)
     for method in ("anchor-band", "anchor-count"):
         row = estimate_transition(P, y, method=method, bootstrap=0).T[0]
         assert np.abs(row - T[1]).max() < np.abs(row - T[0]).max() / 3, "row 0 should be that of class 1"
-    vertex = estimate_transition(P, y, method="vertex", bootstrap=20)
-    assert np.abs(vertex.T - T).max() < 0.05
-    assert (np.abs(vertex.T - T) <= 3 * vertex.standard_error).all()
+    assert np.abs(estimate_transition(P, y, method="vertex", bootstrap=0).T - T).max() < 0.05
 
 
 def test_counting_does_not_repeat_the_errors_of_the_model():
     T = UNIFORM_HIGH
-    P, y = world(T, 50_000, seed=3, model_error=0.5)
+    P, y = world(T, 50_000, seed=3, model_error=0.5, anchors=1)
     error = {m: estimate_transition(P, y, method=m, bootstrap=0).T - T for m in METHODS}
     assert error["anchor-band"].diagonal().min() > 0.01, "ranked by the model, so all diagonals are too large"
     assert abs(error["anchor-count"].diagonal().mean()) < error["anchor-band"].diagonal().mean() / 4
-    assert np.abs(error["anchor-band"]).mean() < np.abs(error["anchor"]).mean() / 2
+    assert np.abs(error["anchor-band"]).mean() < np.abs(error["anchor"]).mean() / 1.5
 
 
 # --- error bars --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("model_error", [0, 0.3])
 @pytest.mark.parametrize(
-    ("T", "n"),
+    ("T", "n", "worlds", "model_error"),
     [
-        (SPARSE_HIGH, 20_000),
-        (UNIFORM_HIGH, 20_000),
-        (np.array([[0.8, 0.2], [0.4, 0.6]]), 5_000),
-        (paper_noise("cifar-100", "uniform"), 20_000),
-        (paper_noise("cifar-100", "sparse"), 20_000),
+        (SPARSE_HIGH, 20_000, 4, 0),
+        (SPARSE_HIGH, 20_000, 4, 0.3),
+        (UNIFORM_HIGH, 20_000, 4, 0),
+        (UNIFORM_HIGH, 20_000, 4, 0.3),
+        (np.array([[0.8, 0.2], [0.4, 0.6]]), 5_000, 20, 0.3),
+        (paper_noise("cifar-100", "uniform"), 10_000, 1, 0.3),
+        (paper_noise("cifar-100", "sparse"), 10_000, 1, 0.3),
     ],
-    ids=["sparse-high", "uniform-high", "binary", "100 uniform", "100 sparse"],
 )
-def test_a_known_matrix_lies_within_three_standard_errors(T, n, model_error):
-    P, y = world(T, n, seed=4, model_error=model_error)
-    found = estimate_transition(P, y, method="anchor-count", bootstrap=20)
-    gap = np.abs(found.T - T)
-    assert (gap <= 3 * found.standard_error).mean() >= 0.95
-    assert np.sqrt((gap**2).mean()) > 0.2 * np.sqrt((found.standard_error**2).mean()), "not by being huge"
+def test_a_known_matrix_lies_within_three_standard_errors(T, n, worlds, model_error):
+    z = []
+    for seed in range(worlds):
+        P, y = world(T, n, seed, model_error)
+        found = estimate_transition(P, y, method="anchor-count", bootstrap=20)
+        z.append((found.T - T) / found.standard_error)
+    large = np.array(z)[:, T > 0.05]
+    assert np.mean(np.abs(z) <= 3) >= 0.95
+    assert np.mean(np.abs(large) <= 3) >= 0.95
+    assert 0.75 < large.std() < 1.5, "neither too long nor far too short"
 
 
 def test_vertices_have_honest_bars_too():
@@ -265,13 +273,13 @@ def test_bars_of_the_posteriors_leave_out_what_the_model_gets_wrong():
 
 def test_bars_of_counts_are_binomial_and_never_below_one_count():
     T = UNIFORM_HIGH
-    P, y = world(T, 40_000, seed=7, model_error=0.2, anchors=1)
-    found = estimate_transition(P, y, method="anchor-count", bootstrap=200)
+    P, y = world(T, 20_000, seed=7, model_error=0.2, anchors=1)
+    found = estimate_transition(P, y, method="anchor-count", bootstrap=60)
     m = found.anchors.shape[1]
     binomial = np.sqrt(found.T * (1 - found.T) / m)
-    assert np.mean(found.standard_error / binomial) == pytest.approx(1, abs=0.03)
+    assert np.mean(found.standard_error / binomial) == pytest.approx(1, abs=0.05)
     never = estimate_transition(*separable(np.eye(4)), method="anchor-count")
-    assert (never.T == np.eye(4)).all()
+    assert never.T.tolist() == np.eye(4).tolist()
     assert (never.standard_error == 1 / never.anchors.shape[1]).all()
 
 
@@ -293,12 +301,15 @@ def test_bars_follow_from_the_seed():
     P, y = world(UNIFORM_HIGH, 3000, seed=9, model_error=0.2)
     state = np.random.get_state()[1].copy()  # noqa: NPY002
     one, same, other = (
-        estimate_transition(P, y, method="anchor-band", seed=seed).standard_error for seed in (0, 0, 1)
+        estimate_transition(P, y, method="anchor-band", bootstrap=50, seed=seed).standard_error
+        for seed in (0, 0, 1)
     )
     assert (one == same).all()
     assert (one != other).any()
     assert (np.random.get_state()[1] == state).all()  # noqa: NPY002
-    assert (estimate_transition(P, method="anchor-band").standard_error == one).all(), "seed 0 by default"
+    assert (estimate_transition(P, method="anchor-band").standard_error == one).all(), (
+        "50 draws from seed 0 by default"
+    )
 
 
 # --- what goes in and out ----------------------------------------------------------------------------------
@@ -333,10 +344,9 @@ def test_tensors_in_single_or_half_precision_do_as_well(method):
 @each_method
 def test_nothing_passed_in_is_changed(method):
     P, y = world(UNIFORM_HIGH, 400, seed=13, model_error=0.3)
-    before = P.copy(), y.copy()
+    before = P.tolist(), y.tolist()
     estimate_transition(P, y, method=method, bootstrap=2)
-    assert (P == before[0]).all()
-    assert (y == before[1]).all()
+    assert (P.tolist(), y.tolist()) == before
 
 
 def one_bad_row(row) -> np.ndarray:
@@ -349,7 +359,7 @@ def one_bad_row(row) -> np.ndarray:
         (np.full(3, 1 / 3), r"shape \(n, K\) with 2 classes or more, not \(3,\)"),
         (np.ones((5, 1)), "2 classes or more"),
         (np.ones((0, 3)), "2 classes or more"),
-        (one_bad_row([1.2, -0.2]), "row 3 .* smallest entry is -0.2 and it sums to 1; pass softmax"),
+        (one_bad_row([1.2, -0.2]), r"row 3 .* smallest entry is -0.2 and it sums to 1\): pass softmax"),
         (one_bad_row([0.5, 0.6]), "row 3 .* sums to 1.1"),
         (one_bad_row([np.nan, 1.0]), "row 3 .* sums to nan"),
         (one_bad_row([np.inf, 0.0]), "row 3 .* sums to inf"),
@@ -373,9 +383,9 @@ GOOD = random_posteriors(200, 4, seed=14)
         ({"method": "confident-joint"}, "'confident-joint' needs the noisy labels"),
         ({"labels": [0, 1]}, "2 labels for 200 samples"),
         ({"labels": [0] * 199 + [4]}, r"labels\[199\] is 4, but a label is 0 to 3"),
-        ({"percentile": 0}, "percentile is 0, but must be above 0 and at most 100"),
+        ({"percentile": 0}, "percentile is 0, but must be above 75, to set aside less than a class of 4 has"),
         ({"percentile": 101}, "percentile is 101"),
-        ({"percentile": 75}, "percentile 75 sets 0.25 of the samples aside, as much as a class of 4 has"),
+        ({"percentile": 75}, "percentile is 75, but must be above 75"),
         ({"band": (0.3, 0.3), "method": "anchor-band"}, r"band is \(0.3, 0.3\)"),
         ({"band": (-0.1, 0.3), "method": "anchor-band"}, "band is"),
         ({"band": (0.1, 1.1), "method": "anchor-band"}, "band is"),
@@ -389,7 +399,7 @@ def test_what_makes_no_sense_is_refused(arguments, message):
 
 
 def test_a_hundred_classes_need_no_percentile():
-    with pytest.raises(ValueError, match="sets 0.03 of the samples aside, as much as a class of 100 has"):
+    with pytest.raises(ValueError, match=r"percentile is 97, but must be above 99, .* at most 100, or None"):
         estimate_transition(random_posteriors(500, 100, seed=0))
 
 

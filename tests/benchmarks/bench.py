@@ -1,0 +1,202 @@
+"""How fast a training step is, as ratios measured in one run: ``make bench``.
+
+Timings of one machine scatter and those of two do not compare. So all variants of a question take turns,
+round after round, and a variant is reported by its median and by the median of its ratios to the reference
+of the same round. The table is printed and written to data/results/benchmarks.csv with its provenance.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterator, Mapping
+from itertools import cycle
+from statistics import median
+
+import pandas as pd
+import torch
+from PIL import Image
+from torch import Tensor, nn
+from torch.utils.data import DataLoader
+from torchvision import transforms
+
+from fdiv.datasets import Dataset, DatasetMissing, NoisySplit, mnist, noisy_split
+from fdiv.device import pick_device
+from fdiv.files import RESULTS, write_text
+from fdiv.losses import FDivLoss
+from fdiv.noise import corrupt, paper_noise
+from fdiv.recipes import PAPER_DF
+from fdiv.results import provenance
+from fdiv.training import _Session, label_shares, normalise
+
+Step = Callable[[], object]
+
+
+def measure(
+    question: str, variants: Mapping[str, Step], reference: str, rounds: int, steps: int
+) -> pd.DataFrame:
+    """Milliseconds per step of each variant, and the ratio to ``reference``."""
+    for step in variants.values():
+        step()
+    times: dict[str, list[float]] = {name: [] for name in variants}
+    for _ in range(rounds):
+        for name, step in variants.items():
+            started = time.perf_counter()
+            for _ in range(steps):
+                step()
+            _wait()
+            times[name].append((time.perf_counter() - started) / steps)
+    rows = [
+        {
+            "question": question,
+            "variant": name,
+            "milliseconds": round(1000 * median(taken), 3),
+            "ratio": round(median(t / r for t, r in zip(taken, times[reference], strict=True)), 3),
+            "reference": reference,
+        }
+        for name, taken in times.items()
+    ]
+    return pd.DataFrame(rows)
+
+
+def _wait() -> None:
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+
+
+# ------------------------------------------------------------------ one step on MNIST, three ways
+
+
+class PILImages(torch.utils.data.Dataset):
+    """One image at a time through PIL, ToTensor and Normalize, as the authors' program reads MNIST."""
+
+    def __init__(self, split: NoisySplit) -> None:
+        self.images, self.labels = split.train_images[:, 0].cpu().numpy(), split.train_labels.cpu().tolist()
+        self.transform = transforms.Compose(
+            [transforms.ToTensor(), transforms.Normalize(PAPER_DF.mean, PAPER_DF.std)]
+        )
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __getitem__(self, index: int) -> tuple[Tensor, int]:
+        return self.transform(Image.fromarray(self.images[index])), self.labels[index]
+
+
+def loader_step(split: NoisySplit, session: _Session) -> Step:
+    """Algorithm 1 as the authors run it: at every step the peers come from a new, newly shuffled iterator."""
+    options = {"batch_size": PAPER_DF.batch_size, "shuffle": True, "drop_last": True}
+    joint_loader, peer_loader = (DataLoader(PILImages(split), **options) for _ in range(2))
+    joint = forever(joint_loader)
+    device = session.device
+
+    def step() -> None:
+        images, labels = next(joint)
+        peers = iter(peer_loader)
+        peer_images, _ = next(peers)
+        _, peer_labels = next(peers)
+        session.optimiser.zero_grad()
+        logits, peer_logits = session.model(images.to(device)), session.model(peer_images.to(device))
+        session.loss(logits, labels.to(device), peer_logits, peer_labels.to(device)).backward()
+        session.optimiser.step()
+
+    return step
+
+
+def forever(loader: DataLoader) -> Iterator:
+    while True:
+        yield from loader
+
+
+def resident_step(session: _Session) -> Step:
+    """A step of ``fdiv.training`` on tensors that stay on the device."""
+    batches = cycle(session.batches())
+    session.model.train()
+    return lambda: session.step(*next(batches))
+
+
+def bare_step(session: _Session) -> Step:
+    """Forward, backward and optimiser step on one batch that is ready: what no loop can be faster than."""
+    images = normalise(session.data.train_images[: PAPER_DF.batch_size], session.recipe)
+    labels = session.data.train_labels[: PAPER_DF.batch_size]
+    session.model.train()
+
+    def step() -> None:
+        session.optimiser.zero_grad(set_to_none=True)
+        nn.functional.cross_entropy(session.model(images), labels).backward()
+        session.optimiser.step()
+
+    return step
+
+
+def steps_on_mnist(split: NoisySplit, rounds: int) -> pd.DataFrame:
+    def session(product: str) -> _Session:
+        loss = FDivLoss("tv", 10, product=product, label_prior=label_shares(split))
+        return _Session(split, PAPER_DF, loss, 0, None, pick_device())
+
+    variants = {
+        "Algorithm 1 with per-sample loaders": loader_step(split, session("sampled")),
+        "sampled, resident tensors": resident_step(session("sampled")),
+        "exact, resident tensors": resident_step(session("exact")),
+        "bare forward, backward, step": bare_step(session("exact")),
+    }
+    table = measure("a step on MNIST, batch 128", variants, "exact, resident tensors", rounds, steps=10)
+    slim = {name: variants[name] for name in list(variants)[2:]}
+    loop = measure("the loop over the bare step", slim, "bare forward, backward, step", 3 * rounds, steps=20)
+    return pd.concat([table, loop])
+
+
+# ------------------------------------------------------------------ growth of the loss alone
+
+
+def loss_step(num_classes: int, batch: int, device: torch.device) -> Step:
+    """Forward and backward of the exact TV loss on given logits."""
+    logits = torch.randn(batch, num_classes, device=device, requires_grad=True)
+    labels = torch.randint(0, num_classes, (batch,), device=device)
+    loss = FDivLoss("tv", num_classes, label_prior=torch.full((num_classes,), 1 / num_classes))
+    loss.check = False
+
+    def step() -> None:
+        logits.grad = None
+        loss(logits, labels).backward()
+
+    return step
+
+
+def growth(rounds: int) -> pd.DataFrame:
+    device = pick_device()
+    classes = {f"K = {K}": loss_step(K, 128, device) for K in (10, 30, 100, 300, 1000)}
+    sizes = {f"B = {B}": loss_step(10, B, device) for B in (32, 128, 512, 2048)}
+    return pd.concat(
+        [
+            measure("the exact loss alone, batch 128", classes, "K = 10", rounds, steps=50),
+            measure("the exact loss alone, 10 classes", sizes, "B = 128", rounds, steps=50),
+        ]
+    )
+
+
+def mnist_or_its_shape() -> tuple[Dataset, str]:
+    """The real MNIST where it can be had; a step takes as long on random pixels."""
+    try:
+        return mnist(), "MNIST"
+    except DatasetMissing:
+        generator = torch.Generator().manual_seed(0)
+        images = torch.randint(0, 256, (60_000, 1, 28, 28), dtype=torch.uint8, generator=generator)
+        labels = torch.randint(0, 10, (60_000,), generator=generator)
+        return Dataset("mnist", images, labels, images[:100], labels[:100], 10), "random pixels"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=15, help="how often the variants take turns")
+    rounds = parser.parse_args().rounds
+    data, pixels = mnist_or_its_shape()
+    split = noisy_split(data, corrupt(data.train_labels, paper_noise("mnist", "uniform-high"), seed=0))
+    table = pd.concat([steps_on_mnist(split, rounds), growth(rounds)], ignore_index=True)
+    print(table.to_string(index=False))
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    write_text(table.assign(pixels=pixels, **provenance()).to_csv(index=False), RESULTS / "benchmarks.csv")
+
+
+if __name__ == "__main__":
+    main()
