@@ -23,7 +23,6 @@ import numpy as np
 import pandas as pd
 import torch
 from scipy.special import expit, log_softmax, logsumexp
-from sklearn.metrics import roc_auc_score
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset, SequentialSampler, TensorDataset
 
@@ -93,7 +92,7 @@ def rank_label_errors(
         log_odds=log_odds,
         given=given,
         suggested=log_posterior.argmax(axis=1),
-        auroc=None if flipped is None else float(roc_auc_score(_mask(flipped, logits), suspicion)),
+        auroc=None if flipped is None else _auroc(_mask(flipped, logits), suspicion),
     )
 
 
@@ -117,6 +116,12 @@ def _log_likelihood(T: Any, given: np.ndarray, log_h: np.ndarray) -> np.ndarray:
         i = impossible[0]
         raise ValueError(f"labels[{i}] is {given[i]}, which the transition matrix and the model exclude")
     return log_T.T[given]
+
+
+def _auroc(flipped: np.ndarray, suspicion: np.ndarray) -> float:
+    from sklearn.metrics import roc_auc_score  # slow to import, and seldom needed
+
+    return float(roc_auc_score(flipped, suspicion))
 
 
 def _dense_rank(*keys: np.ndarray) -> np.ndarray:

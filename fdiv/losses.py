@@ -325,10 +325,21 @@ class FDivLoss(_ProductLoss):
 
 
 class CrossEntropy(NoisyLabelLoss):
-    """-E log p[y~], the ordinary one."""
+    """-E log p[y~], the ordinary one.
+
+    label_prior: with P(Y~) given, p = softmax(z + log P(Y~)). The logits z themselves then learn the ratio
+        P(Y~=y|x) / P(Y~=y) up to a factor, and their arg max is the ratio rule, which is right also where a
+        wrong label is the most frequent one (notebook 03). Known as logit adjustment (Menon et al., 2021).
+    """
+
+    def __init__(self, num_classes: int | None = None, *, label_prior: Any = None) -> None:
+        given = label_prior is not None
+        super().__init__(len(as_array(label_prior)) if given and num_classes is None else num_classes)
+        prior = _distribution(label_prior, self.num_classes) if given else None
+        self._log_prior = _Constant(np.log(np.maximum(prior, 1e-30))) if given else None
 
     def _loss(self, z: Tensor, y: Tensor, peers: Peers) -> Tensor:
-        return nn.functional.cross_entropy(z, y)
+        return nn.functional.cross_entropy(z if self._log_prior is None else z + self._log_prior.like(z), y)
 
 
 class BackwardCorrection(NoisyLabelLoss):
@@ -397,7 +408,8 @@ class PeerLoss(_ProductLoss):
 
     num_classes: K.
     alpha: a number, or a function of the share of epochs done that ``set_epoch`` reads, as ``peer_schedule``.
-        The attribute ``alpha`` is the present number.
+        The attribute ``alpha`` is the present number; ``objective`` takes the last one of a schedule, so
+        that its values compare between epochs.
     product, label_prior: as in ``FDivLoss``.
     """
 
@@ -425,7 +437,8 @@ class PeerLoss(_ProductLoss):
         return _at(_peer_term(z), y).mean() - self.alpha * self._product_mean(_peer_term, z, y, peers)
 
     def _objective(self, z: Tensor, y: Tensor) -> Tensor:
-        return self.alpha * self._exact_product_mean(_peer_term, z, y) - _at(_peer_term(z), y).mean()
+        alpha = self.alpha if self.schedule is None else float(self.schedule(1.0))
+        return alpha * self._exact_product_mean(_peer_term, z, y) - _at(_peer_term(z), y).mean()
 
 
 def peer_schedule(progress: float) -> float:

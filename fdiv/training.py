@@ -29,6 +29,7 @@ from torch import Tensor, nn
 from fdiv.augment import crop_flip
 from fdiv.datasets import NoisySplit
 from fdiv.device import pick_device
+from fdiv.explore import is_static
 from fdiv.files import replacing
 from fdiv.losses import CrossEntropy, NoisyLabelLoss
 from fdiv.models import build_model
@@ -422,8 +423,15 @@ def _bar(progress: bool | None, total: int, done: int) -> Iterator[Any]:
     """A tqdm bar over all steps; by default only on a terminal or in a live notebook."""
     from tqdm.auto import tqdm
 
-    if progress is None:
-        live = "ipykernel" in sys.modules and os.environ.get("FDIV_STATIC") != "1"
-        progress = live or sys.stderr.isatty()
-    with tqdm(total=total, initial=done, disable=not progress, unit="step", leave=False) as bar:
+    shown = _is_watched() if progress is None else progress
+    with tqdm(total=total, initial=done, disable=not shown, unit="step", leave=False) as bar:
         yield bar
+
+
+def _is_watched() -> bool:
+    """Whether a bar would be seen: on a terminal, or in a kernel whose output is not stored."""
+    try:
+        from IPython import get_ipython
+    except ImportError:
+        return sys.stderr.isatty()
+    return not is_static() if hasattr(get_ipython(), "kernel") else sys.stderr.isatty()

@@ -11,7 +11,17 @@ import torch
 
 from fdiv import exercises
 from fdiv.divergences import DIVERGENCES, Divergence, Interval, divergence
-from fdiv.exercises import Exercise, Wrong, decoupling, divergences, exercise, noise_models, start_here
+from fdiv.exercises import (
+    Exercise,
+    Wrong,
+    algorithm,
+    comparison,
+    decoupling,
+    divergences,
+    exercise,
+    noise_models,
+    start_here,
+)
 from fdiv.notebooks import find, read
 
 SOLUTION = re.compile(r"<summary>Solution</summary>(?:(?!</details>).)*?```python\n(.*?)```", re.DOTALL)
@@ -99,6 +109,17 @@ HELLINGER, TRIANGULAR, WITNESS = (
     divergences.triangular,
     divergences.total_variation_witness,
 )
+
+
+def unpaired(a, b):
+    return np.mean(a) - np.mean(b), np.sqrt((np.var(a, ddof=1) + np.var(b, ddof=1)) / len(a))
+
+
+def spread(a, b, ddof, divisor):
+    gaps = np.subtract(a, b)
+    return gaps.mean(), gaps.std(ddof=ddof) / divisor
+
+
 WRONG = [
     (HELLINGER, lambda u: 1 / (1 - u) ** 2, "that is the v at which the line touches"),
     (HELLINGER, lambda u: 1 / (1 - u), "square root of the touching v"),
@@ -157,6 +178,38 @@ WRONG = [
     (noise_models.estimate_T, lambda c, n, k: counts(c, n) / len(c), "you divided by all labels"),
     (noise_models.estimate_T, lambda c, n, k: counts(n, c) / counts(n, c).sum(1)[:, None], "exchanged"),
     (noise_models.estimate_T, lambda c, n, k: np.eye(3), "T[0, 0] must be 0.75, yours is 1"),
+    (
+        algorithm.product_term,
+        lambda z, p, d: (d.conjugate_of_activation(z) * p).sum(1).mean(),
+        "not the logit",
+    ),
+    (algorithm.product_term, lambda z, p, d: d.conjugate_of_activation(z.softmax(1)).mean(), "prior[y]"),
+    (
+        algorithm.product_term,
+        lambda z, p, d: (d.conjugate_of_activation(z.softmax(1)) * p).sum(),
+        "the mean over the batch",
+    ),
+    (algorithm.product_term, lambda z, p, d: 0.0, "yours is 0.0000"),
+    (algorithm.derangement, lambda n: torch.arange(n), "2 of the images kept their own label"),
+    (algorithm.derangement, lambda n: torch.zeros(n), "every index from 0 to 1 must occur once"),
+    (algorithm.derangement, lambda n: torch.arange(n).roll(1), "draw it at random"),
+    (algorithm.forward_passes, lambda n, product: 3 * n, "the third mini-batch gives labels only"),
+    (algorithm.forward_passes, lambda n, product: 2 * n, "'exact' it is 1000, yours is 2000"),
+    (comparison.regret_of, lambda s, a: a[int(np.argmax(s))] - max(a), "the sign is exchanged"),
+    (
+        comparison.regret_of,
+        lambda s, a: max(a) - a[len(s) - 1 - int(np.argmax(s[::-1]))],
+        "take the first of them",
+    ),
+    (comparison.regret_of, lambda s, a: 0.0, "it is 0.4, yours is 0"),
+    (comparison.noisy_accuracy, lambda a, e, q: (1 - sum(e)) * a, "now and then: add that"),
+    (comparison.noisy_accuracy, lambda a, e, q: a, "it is 0.77, yours is 1"),
+    (comparison.paired_difference, lambda a, b: (np.mean(b) - np.mean(a), 0), "first minus second"),
+    (comparison.paired_difference, lambda a, b: (0, 0), "the mean difference is 0.0175"),
+    (comparison.paired_difference, lambda a, b: unpaired(a, b), "ignores the pairing"),
+    (comparison.paired_difference, lambda a, b: spread(a, b, 1, 1), "that is the standard deviation"),
+    (comparison.paired_difference, lambda a, b: spread(a, b, 0, 2), "use the divisor n - 1"),
+    (comparison.paired_difference, lambda a, b: spread(a, b, 1, 4), "the standard error is"),
     (start_here.noise_rate, lambda c, n: (c == n).double().mean(), "share of labels that are right"),
     (start_here.noise_rate, lambda c, n: (c != n).sum(), "how many labels are wrong"),
     (start_here.noise_rate, lambda c, n: None, "returned None"),

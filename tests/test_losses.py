@@ -618,6 +618,12 @@ def test_the_schedule_of_peer_loss():
     assert values[:121] == [0.0] * 121
     assert values[120:] == pytest.approx([k / 180 for k in range(181)])
     assert (peer_schedule(0), peer_schedule(1), peer_schedule(0.7)) == pytest.approx((0, 1, 0.5))
+    z, y = torch.randn(8, K), torch.arange(8) % K
+    early, late = PeerLoss(K, peer_schedule), PeerLoss(K, peer_schedule)
+    early.set_epoch(0, 10)
+    late.set_epoch(9, 10)
+    assert early(z, y) != late(z, y)
+    assert early.objective(z, y) == late.objective(z, y) == PeerLoss(K, 1.0).objective(z, y)
     constant = PeerLoss(K, 0.5)
     constant.set_epoch(299, 300)
     assert constant.alpha == 0.5
@@ -625,6 +631,33 @@ def test_the_schedule_of_peer_loss():
     FDivLoss("tv", K).set_epoch(1, 2)
     with pytest.raises(ValueError, match="epoch is 3 of 2"):
         loss.set_epoch(3, 2)
+
+
+def test_cross_entropy_with_a_prior_learns_the_ratio():
+    """At its optimum the logits are log P(y~|x)/P(y~) up to a constant per input."""
+    torch.manual_seed(0)
+    joint = torch.rand(6, K, dtype=torch.float64)  # P(x, y~)
+    joint /= joint.sum()
+    prior, posterior = joint.sum(0), joint / joint.sum(1, keepdim=True)
+    z = torch.zeros(6, K, dtype=torch.float64, requires_grad=True)
+    loss = CrossEntropy(label_prior=prior)
+    optimiser = torch.optim.LBFGS([z], max_iter=500, tolerance_grad=1e-12, tolerance_change=1e-16)
+
+    def closure():
+        optimiser.zero_grad()
+        rows = [loss(z[x : x + 1], torch.tensor([y])) * joint[x, y] for x in range(6) for y in range(K)]
+        total = sum(rows)
+        total.backward()
+        return total
+
+    optimiser.step(closure)
+    torch.testing.assert_close(
+        z.softmax(1), (posterior / prior).div((posterior / prior).sum(1, keepdim=True)), atol=1e-5, rtol=0
+    )
+    assert loss.num_classes == K
+    with pytest.raises(ValueError, match="label_prior must be 3 probabilities"):
+        CrossEntropy(3, label_prior=prior)
+    assert repr(CrossEntropy(K, label_prior=prior)) != repr(CrossEntropy(K))
 
 
 # ---------------------------------------------------------------------- all losses

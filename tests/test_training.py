@@ -132,6 +132,43 @@ def test_augmentation_reaches_the_batches(split, monkeypatch):
     assert calls == [64] * (3 * 15)
 
 
+@pytest.mark.parametrize("half", [torch.bfloat16, torch.float16])
+def test_mixed_precision_learns_too(split, monkeypatch, half):
+    """What CUDA does by default, here on the CPU; float16 with its gradient scaler."""
+    monkeypatch.setattr(training, "_half", lambda device: half)
+    settings = replace(QUICK, schedule=((8, 2e-3),))
+    run = train(split, settings, tv(split))
+    full = train(split, replace(settings, source="full precision"), tv(split))
+    assert run.accuracy("last") > 0.85
+    assert all(tensor.dtype == torch.float32 for tensor in run.weights["last"].values())
+    monkeypatch.undo()
+    exact = train(split, settings, tv(split))
+    assert same(full.weights["last"], run.weights["last"])
+    assert not same(exact.weights["last"], run.weights["last"])
+
+
+def test_compile_is_asked_for(split, monkeypatch):
+    compiled = []
+
+    def fake(model):
+        compiled.append(model)
+        return model
+
+    monkeypatch.setattr(torch, "compile", fake)
+    plain = train(split, SHORT, tv(split))
+    assert not compiled
+    run = train(split, SHORT, tv(split), compile=True)
+    assert compiled == [run.model]
+    assert same(run.weights["last"], plain.weights["last"])
+
+
+def test_a_progress_bar_counts_all_steps(split, capsys):
+    train(split, SHORT, tv(split), progress=True)
+    assert f"{3 * 15}/{3 * 15}" in capsys.readouterr().err
+    train(split, SHORT, tv(split))
+    assert not capsys.readouterr().err  # no terminal, no bar
+
+
 # ------------------------------------------------------------------ the history and the selection
 
 
