@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -358,10 +359,19 @@ def predict(model: nn.Module, images: Tensor, recipe: Recipe) -> Tensor:
 def normalise(images: Tensor, recipe: Recipe) -> Tensor:
     """Images as the model wants them: float32, uint8 brought to [0, 1], then (pixel - mean) / std."""
     largest = 255.0 if images.dtype == torch.uint8 else 1.0
-    shape = (1, -1, 1, 1)
-    scale = torch.tensor([1 / (largest * std) for std in recipe.std], device=images.device).view(shape)
-    shift = torch.tensor([-m / s for m, s in zip(recipe.mean, recipe.std, strict=True)], device=images.device)
-    return torch.addcmul(shift.view(shape), images.to(torch.float32), scale)
+    scale, shift = _scale_and_shift(recipe.mean, recipe.std, largest, images.device)
+    return torch.addcmul(shift, images.to(torch.float32), scale)
+
+
+@cache
+def _scale_and_shift(
+    mean: tuple[float, ...], std: tuple[float, ...], largest: float, device: torch.device
+) -> tuple[Tensor, Tensor]:
+    """What pixels are multiplied by and what is added, per channel."""
+    with torch.inference_mode(False):
+        scale = torch.tensor([1 / (largest * s) for s in std], device=device)
+        shift = torch.tensor([-m / s for m, s in zip(mean, std, strict=True)], device=device)
+        return scale.view(1, -1, 1, 1), shift.view(1, -1, 1, 1)
 
 
 def label_shares(split: NoisySplit) -> Tensor:
