@@ -15,7 +15,7 @@ from fdiv import datasets, noise
 from fdiv.datasets import NoisySplit
 from fdiv.files import write_text
 from fdiv.names import choose
-from fdiv.recipes import NEEDS_TRANSITION, check_method, recipe
+from fdiv.recipes import check_correction, check_method, needs_transition, recipe
 from fdiv.results import provenance
 from fdiv.training import ORACLE, RULES, Run, fit
 
@@ -44,8 +44,9 @@ class Experiment:
 
     dataset: digits, mnist or fashion-mnist; MODE quick replaces it by the digits.
     noise: a setting of the paper for that dataset (MNIST's for the digits), or "clean".
-    method: a baseline or a divergence.
-    transition: for BLC and FLC, "estimated" as the paper does or "true".
+    method: a baseline, a divergence, or one of ours ("ratio", "plugin").
+    correction: for a divergence, "paper" or "exact", see ``FDivLoss``.
+    transition: where T is needed, "estimated" or "true".
     variant: see ``fdiv.recipes.VARIANTS``.
     """
 
@@ -54,6 +55,7 @@ class Experiment:
     method: str
     mode: str = "quick"
     seed: int = 0
+    correction: str = "none"
     transition: str = "estimated"
     variant: str = "paper"
 
@@ -61,7 +63,9 @@ class Experiment:
     def name(self) -> str:
         """A folder's name, different for every experiment."""
         parts = [self.dataset, self.noise, self.method, self.mode, f"seed{self.seed}"]
-        if self.method in NEEDS_TRANSITION:
+        if self.correction != "none":
+            parts.append(self.correction)
+        if needs_transition(self.method, self.correction):
             parts.append(f"T-{self.transition}")
         return "_".join(parts if self.variant == "paper" else [*parts, self.variant])
 
@@ -109,13 +113,22 @@ def run_experiment(
     settings = recipe(dataset, method, experiment.mode, variant=experiment.variant)
     data = noisy_data(dataset, experiment.noise)
     known = choose("transition", experiment.transition, ("estimated", "true")) == "true"
-    T = data.T if known and method in NEEDS_TRANSITION else None
+    correction = check_correction(method, experiment.correction)
     run = fit(
-        data.split, method, settings, seed=experiment.seed, T=T, folder=folder, on_epoch=on_epoch, **options
+        data.split,
+        method,
+        settings,
+        seed=experiment.seed,
+        T=data.T if known and needs_transition(method, correction) else None,
+        correction=correction,
+        folder=folder,
+        on_epoch=on_epoch,
+        **options,
     )
     result = vars(experiment) | {"method": method, "dataset": dataset, "labels": data.note}
     result |= {f"accuracy_{rule}".replace("-", "_"): run.accuracy(rule) for rule in (*RULES, ORACLE)}
     result |= {"memorised_last": float(run.history["memorised"].iloc[-1])}
+    result |= {"diagnosis": " | ".join(run.diagnosis)}
     result |= {"product": settings.product, "epochs": settings.epochs, "recipe": settings.source}
     result |= {"seconds": round(float(run.history["seconds"].sum()), 1)} | origin
     if folder is not None:

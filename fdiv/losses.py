@@ -223,6 +223,9 @@ class FDivLoss(_ProductLoss):
         sum_j e_j Delta^j: Corollary 1 for uniform off-diagonal T; Theorem 9, wrong for K > 2, for flips
         within pairs.
     momentum: of the plug-in's running J, into which the batch is mixed before g is computed.
+    barrier: for the plug-in, the weight of mean_k log P(h = k), with P(h = k) the running share of class k
+        among the predictions. It is the largest for even shares and falls without limit as a class dies
+        out, which D_f alone lets happen; ``objective`` leaves it out.
     """
 
     def __init__(
@@ -237,6 +240,7 @@ class FDivLoss(_ProductLoss):
         transition: Any = None,
         correction: str = "exact",
         momentum: float = 0.9,
+        barrier: float = 0.0,
     ) -> None:
         super().__init__(num_classes, product, label_prior)
         self.divergence = look_up(divergence)
@@ -244,6 +248,9 @@ class FDivLoss(_ProductLoss):
         self.score = _choice("score", score, ("probability", "logit"))
         self.correction = _choice("correction", correction, ("exact", "paper"))
         self.momentum = _momentum(momentum)
+        self.barrier = _barrier(barrier)
+        if barrier:
+            self._only("barrier", variational="plugin")
         self._weights = None
         if transition is not None:
             self._only("transition", product="exact", variational="fixed")
@@ -300,7 +307,11 @@ class FDivLoss(_ProductLoss):
         prior = J.sum(0) if self._given_prior is None else self._given_prior.like(z)
         Q = J.sum(1, keepdim=True) * prior
         g = self.divergence.derivative(torch.where(Q > 0, J / Q, 1).clamp(*RATIOS))
-        return (P * g - h.mean(0)[:, None] * prior * self.divergence.conjugate(g)).sum()
+        share = h.mean(0)
+        difference = (P * g - share[:, None] * prior * self.divergence.conjugate(g)).sum()
+        if self.barrier:  # the gradient of mean_k log of the running share
+            difference = difference + self.barrier * (share / J.sum(1).clamp(min=1e-6)).mean()
+        return difference
 
     def _running_joint(self, P: Tensor) -> Tensor:
         """The running table with ``P`` mixed in, remembered in training mode only.
@@ -616,6 +627,12 @@ def _choice(name: str, value: str, choices: Sequence[str]) -> str:
 def _momentum(value: float) -> float:
     if not 0 <= value < 1:
         raise ValueError(f"momentum is {value!r}, but must be at least 0 and below 1")
+    return float(value)
+
+
+def _barrier(value: float) -> float:
+    if not 0 <= value < math.inf:
+        raise ValueError(f"barrier is {value!r}, but must be a finite number from 0 up")
     return float(value)
 
 

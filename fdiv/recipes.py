@@ -37,7 +37,12 @@ BASELINES = {
     "dmi": "DMI",
     "pl": "Peer loss",
 }
+OURS = {
+    "ratio": "Ratio rule",
+    "plugin": "Plug-in Pearson χ²",
+}
 NEEDS_TRANSITION = ("blc", "flc")
+CORRECTIONS = ("none", "paper", "exact")
 VARIANTS = {
     "paper": "as the paper says",
     "paper-low-rate": "the paper's second setting: half the initial learning rate",
@@ -56,8 +61,8 @@ class Recipe:
     mean, std: subtracted from pixels in [0, 1], and what they are divided by; one number or one per channel.
     augment: a name of ``fdiv.augment.AUGMENTATIONS``.
     product: how the term over the product distribution is taken, see ``FDivLoss``.
-    warm_up: trained first, with cross-entropy; its weights of the best noisy validation accuracy are where
-        this recipe starts.
+    warm_up: trained first; its best weights, judged on noisy validation data, are where this recipe starts.
+    warm_up_method: what it is trained with, "ce" or "ratio".
     source: where these numbers come from.
     """
 
@@ -72,6 +77,7 @@ class Recipe:
     augment: str = "none"
     product: str = "exact"
     warm_up: Recipe | None = None
+    warm_up_method: str = "ce"
     source: str = ""
 
     @property
@@ -90,13 +96,18 @@ class Recipe:
 
 
 def methods() -> tuple[str, ...]:
-    """The five baselines and every registered divergence."""
+    """The thirteen of the paper: its five baselines and every registered divergence."""
     return (*BASELINES, *DIVERGENCES)
 
 
 def method_title(method: str) -> str:
     """How a figure or a table calls the method."""
-    return BASELINES.get(method) or divergence(method).title
+    return (BASELINES | OURS).get(method) or divergence(method).title
+
+
+def needs_transition(method: str, correction: str = "none") -> bool:
+    """Whether the loss is built with a transition matrix."""
+    return method in NEEDS_TRANSITION or correction != "none"
 
 
 def build_loss(
@@ -105,15 +116,23 @@ def build_loss(
     *,
     label_prior: Tensor | None = None,
     T: object = None,
+    correction: str = "none",
     product: str = "exact",
 ) -> NoisyLabelLoss:
-    """The loss of ``method``; ``T`` is what BLC and FLC correct with, and no other method takes it."""
-    method = check_method(method)
-    if (T is not None) != (method in NEEDS_TRANSITION):
-        raise ValueError(f"method {method!r} {'needs' if T is None else 'takes no'} transition matrix T")
+    """The loss of ``method``.
+
+    T: what BLC, FLC and a corrected divergence correct with; no other method takes it.
+    correction: "paper" or "exact" for a divergence, see ``FDivLoss``.
+    """
+    method, correction = check_method(method), check_correction(method, correction)
+    needed = needs_transition(method, correction)
+    if (T is not None) != needed:
+        raise ValueError(f"method {method!r} {'needs' if needed else 'takes no'} transition matrix T")
     match method:
         case "ce":
             return CrossEntropy(num_classes)
+        case "ratio":
+            return CrossEntropy(num_classes, label_prior=label_prior)
         case "blc":
             return BackwardCorrection(T)
         case "flc":
@@ -122,7 +141,11 @@ def build_loss(
             return DMI(num_classes)
         case "pl":
             return PeerLoss(num_classes, peer_schedule, product=product, label_prior=label_prior)
-    return FDivLoss(method, num_classes, product=product, label_prior=label_prior)
+        case "plugin":
+            return FDivLoss("pearson", num_classes, variational="plugin", barrier=1.0)
+    if correction == "none":
+        return FDivLoss(method, num_classes, product=product, label_prior=label_prior)
+    return FDivLoss(method, num_classes, label_prior=label_prior, transition=T, correction=correction)
 
 
 _MNIST_PIXELS = {"mean": (0.1307,), "std": (0.3081,)}  # of MNIST; the authors' code has them for Fashion too
@@ -155,8 +178,6 @@ PAPER_DMI = Recipe(
     warm_up=Recipe(model="cnn", schedule=((20, 1e-4),), source="DMI's program", **_MNIST_PIXELS),
     **_MNIST_PIXELS,
 )
-_PAPER = {"blc": PAPER_CORRECTION, "flc": PAPER_CORRECTION, "dmi": PAPER_DMI}
-
 LAPTOP_DF = replace(PAPER_DF, schedule=((8, 1e-3), (4, 2e-4)), source="ours: PAPER_DF in 12 epochs")
 LAPTOP_CORRECTION = replace(
     PAPER_CORRECTION, schedule=((12, 1e-2),), source="ours: PAPER_CORRECTION in 12 epochs"
@@ -167,13 +188,47 @@ LAPTOP_DMI = replace(
     warm_up=replace(LAPTOP_DF, schedule=((6, 1e-3),)),
     source="ours: PAPER_DMI in 6 + 6 epochs, the warm-up ten times faster",
 )
-_LAPTOP = {"blc": LAPTOP_CORRECTION, "flc": LAPTOP_CORRECTION, "dmi": LAPTOP_DMI}
+LAPTOP_PLUGIN = replace(
+    LAPTOP_DF,
+    schedule=((6, 1e-3), (3, 2e-4)),
+    batch_size=256,
+    warm_up=replace(LAPTOP_DF, schedule=((3, 1e-3),)),
+    warm_up_method="ratio",
+    source="ours: 3 epochs of the ratio rule, then 9 of the plug-in",
+)
+_LAPTOP = {
+    "blc": LAPTOP_CORRECTION,
+    "flc": LAPTOP_CORRECTION,
+    "dmi": LAPTOP_DMI,
+    "plugin": LAPTOP_PLUGIN,
+}
+PAPER_PLUGIN = replace(
+    PAPER_DF,
+    batch_size=256,
+    warm_up=LAPTOP_PLUGIN.warm_up,
+    warm_up_method="ratio",
+    source="ours: 3 epochs of the ratio rule, then the plug-in with the schedule of the paper's D_f",
+)
+
+_PAPER = {
+    "blc": PAPER_CORRECTION,
+    "flc": PAPER_CORRECTION,
+    "dmi": PAPER_DMI,
+    "plugin": PAPER_PLUGIN,
+}
 
 QUICK = Recipe(model="small-net", schedule=((40, 2e-3),), batch_size=64, source="ours, for the digits")
 QUICK_DMI = replace(
     QUICK, schedule=((20, 1e-4),), batch_size=128, warm_up=replace(QUICK, schedule=((20, 2e-3),))
 )
-_QUICK = {"dmi": QUICK_DMI}
+QUICK_PLUGIN = replace(
+    QUICK,
+    schedule=((30, 1e-3),),
+    batch_size=256,
+    warm_up=replace(QUICK, schedule=((20, 2e-3),)),
+    warm_up_method="ratio",
+)
+_QUICK = {"dmi": QUICK_DMI, "plugin": QUICK_PLUGIN}
 
 
 def recipe(dataset: str, method: str, mode: str = "quick", *, variant: str = "paper") -> Recipe:
@@ -185,7 +240,7 @@ def recipe(dataset: str, method: str, mode: str = "quick", *, variant: str = "pa
     mode, method = check_mode(mode), check_method(method)
     dataset, variant = choose("dataset", dataset, DATASETS), choose("variant", variant, tuple(VARIANTS))
     if variant != "paper":
-        if mode != "paper" or method in BASELINES:
+        if mode != "paper" or method in (BASELINES | OURS):
             raise ValueError(f"variant {variant!r} concerns only the divergences in MODE 'paper'")
         return {"paper-low-rate": PAPER_DF_LOW_RATE, "authors-code": AUTHORS_CODE}[variant]
     if mode == "quick" or dataset == "digits":
@@ -197,4 +252,13 @@ def recipe(dataset: str, method: str, mode: str = "quick", *, variant: str = "pa
 
 def check_method(method: str) -> str:
     """The canonical name of a method, or a ``ValueError`` that names the valid ones."""
-    return choose("method", method, {**{name: name for name in BASELINES}, **aliases()})
+    own = {name: name for name in (*BASELINES, *OURS)}
+    return choose("method", method, own | aliases())
+
+
+def check_correction(method: str, correction: str) -> str:
+    """``correction``, or a ``ValueError`` where there is none of that name or the method takes none."""
+    correction = choose("correction", correction, CORRECTIONS)
+    if correction != "none" and method in (BASELINES | OURS):
+        raise ValueError(f"correction {correction!r} is for the divergences; method {method!r} takes none")
+    return correction

@@ -18,7 +18,8 @@ import torch
 from fdiv.device import pick_device
 from fdiv.files import PAPER, RESULTS, ROOT, write_text
 
-KEY = ["dataset", "noise", "method", "mode", "seed", "transition", "variant"]
+KEY = ["dataset", "noise", "method", "mode", "seed", "correction", "transition", "variant"]
+ADDED_LATER = {"correction": "none"}  # what a result from before there was such a column means
 
 
 def paper_accuracies() -> pd.DataFrame:
@@ -74,10 +75,10 @@ def _read(path: Path) -> Mapping[str, Any]:
         result = json.loads(path.read_text(encoding="utf-8"))
     except ValueError:
         raise ValueError(f"{path} is not whole: delete it and run that experiment again") from None
-    missing = [name for name in KEY if name not in result]
+    missing = [name for name in KEY if name not in ADDED_LATER | result]
     if missing:
         raise ValueError(f"{path} lacks {', '.join(missing)}: delete it and run that experiment again")
-    return result
+    return ADDED_LATER | result
 
 
 def _commit() -> str:

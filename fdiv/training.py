@@ -17,7 +17,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ from fdiv.files import replacing
 from fdiv.losses import CrossEntropy, NoisyLabelLoss
 from fdiv.models import build_model
 from fdiv.names import choose
-from fdiv.recipes import NEEDS_TRANSITION, Recipe, build_loss, check_method
+from fdiv.recipes import NEEDS_TRANSITION, Recipe, build_loss, check_method, needs_transition
 from fdiv.transition import estimate_transition
 
 __all__ = ["ORACLE", "RULES", "Run", "TrainingFailed", "fit", "predict", "train"]
@@ -62,12 +62,14 @@ class Run:
     model: in evaluation mode, with the weights chosen by the rule "noisy-objective".
     history: a row per epoch, see ``train``.
     weights: for each of ``RULES`` the weights it chooses.
-    T: the transition matrix the loss was built with, None for all methods but BLC and FLC.
+    diagnosis: what looks wrong with the model, judged by noisy validation labels; empty where nothing does.
+    T: the transition matrix the loss was built with, where it was.
     """
 
     model: nn.Module
     history: pd.DataFrame
     weights: dict[str, State] = field(repr=False)
+    diagnosis: tuple[str, ...] = ()
     T: np.ndarray | None = None
 
     def use(self, rule: str) -> nn.Module:
@@ -108,18 +110,21 @@ def fit(
     *,
     seed: int = 0,
     T: Any = None,
+    correction: str = "none",
     folder: str | os.PathLike | None = None,
     **options: Any,
 ) -> Run:
     """Train ``method`` by ``recipe``, with the stages that come before it.
 
-    A recipe with a warm-up trains that first, with cross-entropy. BLC and FLC without ``T`` first train a
-    network of their own with cross-entropy and estimate T from it, as their authors do; then they start anew.
+    A recipe with a warm-up trains that first. Where a transition matrix is needed and ``T`` is not given, a
+    network is trained with cross-entropy by the same recipe, T is estimated from it, and training starts
+    anew: for BLC and FLC as their authors estimate it, for a corrected divergence by counting labels.
 
+    correction: "paper" or "exact" for a divergence, see ``FDivLoss``.
     folder: where checkpoints are kept, one file per stage; a second call goes on where the first one stopped.
     options: passed on to ``train``.
     """
-    method = check_method(method)
+    method, prior = check_method(method), label_shares(split)
 
     def stage(name: str, stage_recipe: Recipe, loss: NoisyLabelLoss, start: State | None = None) -> Run:
         checkpoint = None if folder is None else Path(folder) / f"{name}.pt"
@@ -127,17 +132,32 @@ def fit(
 
     start = None
     if recipe.warm_up is not None:
-        warm_up = stage("warm-up", recipe.warm_up, CrossEntropy(split.num_classes))
-        start = warm_up.weights["noisy-accuracy"]
-    if method in NEEDS_TRANSITION and T is None:
+        warm_up_loss = build_loss(recipe.warm_up_method, split.num_classes, label_prior=prior)
+        warm_up = stage("warm-up", recipe.warm_up, warm_up_loss)
+        start = warm_up.weights["noisy-accuracy" if recipe.warm_up_method == "ce" else "noisy-objective"]
+    if needs_transition(method, correction) and T is None:
         first = stage("estimate-T", recipe, CrossEntropy(split.num_classes))
-        device = next(first.model.parameters()).device
-        posteriors = predict(first.model, split.train_images.to(device), recipe).softmax(1)
-        percentile = 97 if split.num_classes <= 33 else None  # above, less than a class would be left
-        T = estimate_transition(posteriors, percentile=percentile, bootstrap=0).T
-    loss = build_loss(method, split.num_classes, label_prior=label_shares(split), T=T, product=recipe.product)
+        T = _estimate(first.model, split, recipe, patrini=method in NEEDS_TRANSITION)
+    loss = build_loss(
+        method,
+        split.num_classes,
+        label_prior=prior,
+        T=T,
+        correction=correction,
+        product=recipe.product,
+    )
     run = stage(method, recipe, loss, start)
-    return Run(run.model, run.history, run.weights, T)
+    return Run(run.model, run.history, run.weights, run.diagnosis, T)
+
+
+def _estimate(model: nn.Module, split: NoisySplit, recipe: Recipe, patrini: bool) -> np.ndarray:
+    """T from the posteriors of a network trained on the noisy labels."""
+    images = split.train_images.to(next(model.parameters()).device)
+    posteriors = predict(model, images, recipe).softmax(1)
+    if patrini:
+        percentile = 97 if split.num_classes <= 33 else None  # above, less than a class would be left
+        return estimate_transition(posteriors, percentile=percentile, bootstrap=0).T
+    return estimate_transition(posteriors, split.train_labels, method="anchor-count", bootstrap=0).T
 
 
 def train(
@@ -342,8 +362,8 @@ class _Session:
     def finish(self) -> Run:
         """The run as a value, its model ready to predict."""
         run = Run(self.model.eval(), pd.DataFrame(self.history), self.weights)
-        run.use("noisy-objective")
-        return run
+        validation = predict(run.use("noisy-objective"), self.data.validation_images, self.recipe)
+        return replace(run, diagnosis=tuple(self.loss.diagnose(validation, self.data.validation_labels)))
 
 
 def predict(model: nn.Module, images: Tensor, recipe: Recipe) -> Tensor:

@@ -11,7 +11,7 @@
 #
 # **Why.** A table of accuracies compares methods only if everything else is equal. With noisy labels one thing hardly ever is: *which epoch* the number comes from. You will train all thirteen methods of the paper the same way, and see the ranking change while the training stays the same.
 #
-# Paper: §5.3 and its tables, appendix C.5 · Time: 20 min to read, 50 s to run (quick) · Needs: [04](04_mnist.ipynb)
+# Paper: §5.3 and its tables, appendix C.5 · Time: 20 min to read, 75 s to run (quick) · Needs: [04](04_mnist.ipynb)
 #
 # **You will be able to**
 # - say what each of the five baselines and eight divergences asks of a network, and what it needs to know
@@ -24,7 +24,8 @@
 # %% tags=["parameters"]
 MODE = "quick"  # the digits; "laptop" and "paper" train on Fashion-MNIST itself
 NOISE = "uniform-high"
-SEEDS = 3  # seeds 0, 1, ... of every method
+SEED = 0  # the first of
+SEEDS = 3  # seeds for every method
 METHODS = "all"  # or names with commas between, such as "ce,flc,tv"
 
 # %% [markdown]
@@ -52,6 +53,7 @@ check_parameters(
     choices={"NOISE": noise_settings(DATASET), "SEEDS": range(1, 101)},
     MODE=MODE,
     NOISE=NOISE,
+    SEED=SEED,
     SEEDS=SEEDS,
     METHODS=METHODS,
 )
@@ -108,7 +110,7 @@ table.set_axis([method_title(method) for method in chosen])
 # %% tags=["training", "nbval-ignore-output"]
 runs = {}
 for method in chosen:
-    for seed in range(SEEDS):
+    for seed in range(SEED, SEED + SEEDS):
         what = Experiment(
             dataset=DATASET, noise=NOISE, method=method, mode=MODE, seed=seed
         )
@@ -272,7 +274,7 @@ wrong_in_training, wrong_in_validation = (
 # %% [markdown]
 # The budget: all epochs of all stages.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 budget = pd.Series(
     {
         method: settings.epochs * (2 if method in ("blc", "flc") else 1)
@@ -297,22 +299,22 @@ claim(
 )
 
 # %% [markdown]
-# What the runs showed, for the default parameters:
+# What the runs showed; these three are made for the default parameters only.
 
 # %% tags=["claim", "nbval-check-output"]
-default = (METHODS, NOISE) == ("all", "uniform-high")
-claim(
-    "by the last epoch cross-entropy trails every divergence",
-    not default or mean["last"]["ce"] < mean["last"][list(DIVERGENCES)].min(),
-)
-claim(
-    "by the oracle it comes at least three places closer to the top",
-    not default or ranks["last"]["ce"] - ranks[ORACLE]["ce"] >= 3,
-)
-claim(
-    "choosing by noisy validation labels loses less than half of what the last epoch loses",
-    not default or 2 * regret["noisy-accuracy"].mean() < regret["last"].mean(),
-)
+if (MODE, METHODS, NOISE) == ("quick", "all", "uniform-high"):
+    claim(
+        "by the last epoch cross-entropy trails every divergence",
+        mean["last"]["ce"] < mean["last"][list(DIVERGENCES)].min(),
+    )
+    claim(
+        "by the oracle it comes at least three places closer to the top",
+        ranks["last"]["ce"] - ranks[ORACLE]["ce"] >= 3,
+    )
+    claim(
+        "choosing by noisy validation labels loses less than half of what the last epoch loses",
+        2 * regret["noisy-accuracy"].mean() < regret["last"].mean(),
+    )
 
 # %% [markdown]
 # ## Summary

@@ -467,6 +467,36 @@ def test_the_plug_in_is_finite_where_cells_are_empty(name, prior):
     assert bound.isfinite().all()
 
 
+@each
+def test_the_barrier_adds_the_mean_log_of_the_running_shares(name):
+    (z1, y1), (z2, y2) = skewed(seed=1), skewed(seed=2)
+    plain = FDivLoss(name, K, variational="plugin", momentum=0.75).double()
+    barred = FDivLoss(name, K, variational="plugin", momentum=0.75, barrier=0.5).double()
+    for loss in (plain, barred):
+        loss(z1, y1)
+    assert plain.objective(z2, y2) == barred.objective(z2, y2)
+    old = soft_joint(z1, y1).detach().sum(1)
+    running = (0.75 * 0.25 * old + 0.25 * z2.softmax(1).mean(0)) / (0.75 * 0.25 + 0.25)
+    bonus = torch.autograd.grad(running.log().mean(), z2)[0] * (0.75 * 0.25 + 0.25) / 0.25
+    expected = gradient(plain, z2, y2) - 0.5 * bonus
+    assert torch.allclose(gradient(barred, z2, y2), expected, atol=1e-12)
+
+
+def test_the_barrier_keeps_a_class_alive():
+    """A class that is never predicted is pushed up; without the barrier nothing does that."""
+    z = torch.zeros(64, K, dtype=torch.float64)
+    z[:, 0] = -12
+    y = torch.arange(64) % K
+    push = [
+        -gradient(FDivLoss("pearson", K, variational="plugin", barrier=b), z.clone().requires_grad_(), y)[
+            :, 0
+        ]
+        for b in (0.0, 1.0)
+    ]
+    assert push[1].mean() > 1e-3
+    assert push[1].mean() > 100 * push[0].mean().abs()
+
+
 # ---------------------------------------------------------------------- diagnosis
 
 
@@ -893,6 +923,8 @@ BAD_OPTIONS = [
         "variational='plugin' works only with product='exact', not 'shuffled'",
         {"variational": "plugin", "product": "shuffled"},
     ),
+    ("barrier works only with variational='plugin', not 'fixed'", {"barrier": 1.0}),
+    ("barrier is -1.0, but must be", {"barrier": -1.0, "variational": "plugin"}),
     (
         "variational='plugin' works only with score='probability', not 'logit'",
         {"variational": "plugin", "score": "logit"},
