@@ -100,6 +100,9 @@ def test_names_differ_where_experiments_do():
         Experiment(dataset="digits", noise="uniform-low", method="js"),
         Experiment(dataset="digits", noise="uniform-low", method="tv", mode="paper"),
         Experiment(dataset="digits", noise="uniform-low", method="tv", seed=1),
+        Experiment(dataset="digits", noise="uniform-low", method="tv", correction="exact"),
+        Experiment(dataset="digits", noise="uniform-low", method="tv", correction="paper"),
+        Experiment(dataset="digits", noise="uniform-low", method="tv", correction="exact", transition="true"),
         Experiment(dataset="digits", noise="uniform-low", method="flc"),
         Experiment(dataset="digits", noise="uniform-low", method="flc", transition="true"),
         Experiment(dataset="digits", noise="uniform-low", method="tv", mode="paper", variant="authors-code"),
@@ -111,7 +114,7 @@ def test_names_differ_where_experiments_do():
 
 
 def result(folder, **changed):
-    row = dict.fromkeys(results.KEY, "x") | {"seed": 0, "accuracy_last": 0.5} | changed
+    row = dict.fromkeys(set(results.KEY) - {"correction"}, "x") | {"seed": 0, "accuracy_last": 0.5} | changed
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "result.json").write_text(json.dumps(row))
 
@@ -130,6 +133,7 @@ def test_collecting_adds_and_replaces(store, tmp_path):
     results.collect(tmp_path / "later")
     table = results.our_accuracies()
     assert table.set_index("seed")["accuracy_last"].to_dict() == {0: 0.75, 1: 0.5}
+    assert set(table["correction"]) == {"none"}  # a column that older results lack
 
 
 @pytest.mark.parametrize(
