@@ -110,10 +110,10 @@ def run_experiment(
     """
     method, origin = check_method(experiment.method), provenance()
     dataset = "digits" if experiment.mode == "quick" else experiment.dataset
-    settings = recipe(dataset, method, experiment.mode, variant=experiment.variant)
+    correction = check_correction(method, experiment.correction)
+    settings = recipe(dataset, method, experiment.mode, correction=correction, variant=experiment.variant)
     data = noisy_data(dataset, experiment.noise)
     known = choose("transition", experiment.transition, ("estimated", "true")) == "true"
-    correction = check_correction(method, experiment.correction)
     run = fit(
         data.split,
         method,
