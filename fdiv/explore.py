@@ -106,7 +106,7 @@ class LiveFigure:
 
     def __init__(self, draw: Callable[[], go.Figure], pause: float = 0.5) -> None:
         self.draw, self.pause = draw, pause
-        self.handle, self.drawn = None, -pause
+        self.output, self.drawn = None, -pause
 
     def __enter__(self) -> LiveFigure:
         return self
@@ -121,10 +121,19 @@ class LiveFigure:
             self._show()
 
     def _show(self) -> None:
-        from IPython.display import display
+        """Into an output widget, since plotly answers an update of a display with a second figure below."""
+        from IPython.display import clear_output, display
 
         self.drawn = time.monotonic()
-        if self.handle is None:
-            self.handle = display(self.draw(), display_id=not is_static())
-        else:
-            self.handle.update(self.draw())
+        if is_static():
+            display(self.draw())
+            return
+
+        import ipywidgets
+
+        if self.output is None:
+            self.output = ipywidgets.Output()
+            display(self.output)
+        with self.output:
+            clear_output(wait=True)
+            display(self.draw())

@@ -30,6 +30,13 @@ STYLES = {
     "dmi": ("#8C2D04", "dot"),
     "pl": ("#005A32", "dot"),
 }
+# One objective under different labels, where no methods are compared.
+LABELLINGS = {
+    "clean labels": ("#0072B2", "solid"),
+    "noisy labels": ("#D55E00", "solid"),
+    "paper's correction": ("#E69F00", "dash"),
+    "exact correction": ("#009E73", "dot"),
+}
 OTHER = ("#999999", "longdash")
 GRID = "#E3E6EA"
 INK = "#222B36"
@@ -63,7 +70,7 @@ pio.templates.default = "fdiv"
 
 def line_style(method: str) -> dict[str, object]:
     """Colour, dash and width of ``method``, the same in every notebook."""
-    colour, dash = STYLES.get(method, OTHER)
+    colour, dash = (STYLES | LABELLINGS).get(method, OTHER)
     return {"color": colour, "dash": dash, "width": 2.5}
 
 

@@ -250,7 +250,7 @@ with_slider(memorising_figure, epoch=[1, 5, 10, 20, 40, 60, 80, 100])
 # | 06 CIFAR-10 | warm-up, the robustness curve | why all robust divergences draw the same curve |
 # | 07 CIFAR-100 | a hundred classes | where sampling the product becomes unstable |
 # | 08 Clothing1M | human noise | class-conditional theory meets instance-dependent noise |
-# | 09 Bias correction | estimating and undoing T | the paper's hardest setting is solvable |
+# | [09 Bias correction](09_bias_correction.ipynb) | estimating and undoing T | the paper's hardest setting is solvable |
 # | 10 Paper tables | every table, ours beside theirs | |
 #
 # A name without a link is planned and not written yet.

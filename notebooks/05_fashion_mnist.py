@@ -76,7 +76,7 @@ chosen = [
 # | Peer loss (PL) | $-\log h_x[\tilde y] + \alpha\,\log h_{x'}[\tilde y'']$ | a schedule for $\alpha$ |
 # | the eight $D_f$ | $-g_f(h_x[\tilde y]) + f^*(g_f(h_{x'}[\tilde y'']))$ | nothing |
 #
-# $x'$ and $\tilde y''$ belong to two other examples. BLC and FLC estimate $T$ from a network of their own that is trained first, with cross-entropy (notebook 09 looks at such estimates). Backward correction is unbiased and can be negative; forward correction is what the likelihood says if $T$ is right.
+# $x'$ and $\tilde y''$ belong to two other examples. BLC and FLC estimate $T$ from a network of their own that is trained first, with cross-entropy ([notebook 09](09_bias_correction.ipynb) looks at such estimates). Backward correction is unbiased and can be negative; forward correction is what the likelihood says if $T$ is right.
 #
 # What each is trained with comes from one place, `recipe`:
 
@@ -413,4 +413,4 @@ exercises.paired_difference(paired_difference)
 # - Y. Liu, H. Guo, *Peer Loss Functions: Learning from Noisy Labels without Knowing Noise Rates*, ICML 2020.
 # - X. Bouthillier et al., *Accounting for Variance in Machine Learning Benchmarks*, MLSys 2021.
 #
-# **Next**: 06 CIFAR-10 (planned); back to [00 Start here](00_start_here.ipynb)
+# **Next**: [09 Bias correction](09_bias_correction.ipynb) (06 to 08 are planned)

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 import torch
 
-from fdiv import exercises
+from fdiv import exercises, tables
 from fdiv.divergences import DIVERGENCES, Divergence, Interval, divergence
 from fdiv.exercises import (
     Exercise,
     Wrong,
     algorithm,
     comparison,
+    correction,
     decoupling,
     divergences,
     exercise,
@@ -195,6 +196,18 @@ WRONG = [
     (algorithm.derangement, lambda n: torch.arange(n).roll(1), "draw it at random"),
     (algorithm.forward_passes, lambda n, product: 3 * n, "the third mini-batch gives labels only"),
     (algorithm.forward_passes, lambda n, product: 2 * n, "'exact' it is 1000, yours is 2000"),
+    (correction.clean_prior, lambda q, T: torch.linalg.solve(T, q), "T is transposed"),
+    (correction.clean_prior, lambda q, T: T.T @ q, "adds the noise once more"),
+    (correction.clean_prior, lambda q, T: q, "T'p of your answer is"),
+    (correction.clean_prior, lambda q, T: T, "return 4 frequencies"),
+    (correction.plug_in, lambda P: P / tables.product(P), "apply f' to it"),
+    (correction.plug_in, lambda P: P / tables.product(P) - 1, "a factor 2"),
+    (correction.plug_in, lambda P: 2 * (tables.product(P) / P - 1), "upside down"),
+    (correction.plug_in, lambda P: P, "for the table"),
+    (correction.plug_in, lambda P: P.sum(), "a table of the shape of joint"),
+    (correction.anchors_fail_up_to, lambda b: 0.5, "one half is about rows"),
+    (correction.anchors_fail_up_to, lambda b: 1 - b, "what the partner keeps"),
+    (correction.anchors_fail_up_to, lambda b: 0.0, "compare T_ii with T_ji"),
     (comparison.regret_of, lambda s, a: a[int(np.argmax(s))] - max(a), "the sign is exchanged"),
     (
         comparison.regret_of,

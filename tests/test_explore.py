@@ -111,18 +111,10 @@ def test_images_fill_a_grid():
 
 @pytest.fixture
 def screen(monkeypatch):
-    """What a reader sees: every drawing of the live figure, first shown or updated."""
+    """What was drawn, in order; "clear" where the old drawing was taken away first."""
     drawings = []
-
-    class Handle:
-        def update(self, figure):
-            drawings.append(("update", figure))
-
-    def display(figure, display_id=False):
-        drawings.append(("display", figure))
-        return Handle() if display_id else None
-
-    monkeypatch.setattr("IPython.display.display", display)
+    monkeypatch.setattr("IPython.display.display", lambda what: drawings.append(what))
+    monkeypatch.setattr("IPython.display.clear_output", lambda wait: drawings.append("clear"))
     return drawings
 
 
@@ -137,20 +129,21 @@ def grow(pause, steps=5):
 def test_a_live_figure_is_drawn_while_it_grows(screen, monkeypatch):
     monkeypatch.setenv("FDIV_STATIC", "0")
     grow(pause=0)
-    assert [kind for kind, _ in screen] == ["display", *["update"] * 5]
-    assert [len(figure) for _, figure in screen] == [1, 2, 3, 4, 5, 5]
+    assert isinstance(screen[0], ipywidgets.Output)
+    assert screen[1::2] == ["clear"] * 6
+    assert [len(figure) for figure in screen[2::2]] == [1, 2, 3, 4, 5, 5]
 
 
 def test_a_live_figure_rests_between_drawings(screen, monkeypatch):
     monkeypatch.setenv("FDIV_STATIC", "0")
     grow(pause=100)
-    assert [len(figure) for _, figure in screen] == [1, 5]
+    assert [len(figure) for figure in screen[2::2]] == [1, 5]
 
 
 def test_a_static_live_figure_is_drawn_once_and_whole(screen, monkeypatch):
     monkeypatch.setenv("FDIV_STATIC", "1")
     grow(pause=0)
-    assert screen == [("display", [0, 1, 2, 3, 4])]
+    assert screen == [[0, 1, 2, 3, 4]]
 
 
 def test_a_live_figure_leaves_an_error_alone(screen, monkeypatch):
