@@ -189,6 +189,11 @@ def gap(error, d=kl):
     )
 
 
+# %% [markdown]
+# The figure draws both objectives and marks the top of the corrected one:
+
+
+# %%
 def wrong_T_figure(error=0.0):
     corrected, top, lost = gap(error)
     figure = curves_figure(
@@ -284,7 +289,7 @@ matrix_figure(
 #
 # **The ratio rule.** Dividing the noisy posterior by the noisy prior undoes the imbalance inside a pair:
 
-# %%
+# %% tags=["nbval-check-output"]
 posterior, prior = noisy
 print(
     "classes right by arg max of the posterior:",
@@ -302,7 +307,7 @@ print(
 #
 # **Why this needs no correction.** The noisy label is a function of the class plus independent noise. By the data-processing inequality no answer can carry more information about the noisy label than the class itself. If the rows of $T$ differ, merging two classes *loses* information, however often one's labels are flipped. On the walk above:
 
-# %%
+# %% tags=["nbval-ignore-output"]
 information = [
     tables.f_divergence(
         tables.noisy(tables.classify(clean[0] / 10, model_at(t)), T), "pearson"
@@ -335,6 +340,11 @@ ways = {
     "plug-in, no T": ("plugin", "none", ""),
     "forward correction, T known": ("flc", "none", "true"),
 }
+
+# %% [markdown]
+# Each is one experiment, as in notebook 05:
+
+# %% tags=["training", "nbval-ignore-output"]
 found = {}
 for name, (method, correction, transition) in ways.items():
     what = Experiment(
@@ -410,7 +420,7 @@ real = runs.groupby(["way", "told", "dataset"])["percent"].agg(["mean", "std", "
 # Sorted by what was reached on MNIST:
 
 
-# %%
+# %% tags=["nbval-check-output"]
 def in_words(row):
     seeds = int(row["count"])
     spread = f" ± {row['std']:.1f}" if seeds > 1 else ""
@@ -424,7 +434,7 @@ shown.loc[order]
 # %% [markdown]
 # The best numbers of the paper in this setting, over all its methods and tables, for comparison:
 
-# %%
+# %% tags=["nbval-check-output"]
 best = paper_accuracies().query("noise == 'sparse-high' and dataset != 'cifar-10'")
 best.sort_values("max", ascending=False).drop_duplicates("dataset")[
     ["dataset", "table", "method", "max"]
@@ -435,7 +445,7 @@ best.sort_values("max", ascending=False).drop_duplicates("dataset")[
 #
 # What the paper reports for its correction: the gap to no correction, in points, for each divergence. Its estimate of $T$ is described in the text; the released program uses the true one.
 
-# %%
+# %% tags=["nbval-check-output"]
 gaps = paper_accuracies().query("table.str.startswith('bias')")
 gaps.pivot_table("gap", ["table", "noise"], "method", sort=False).round(2)
 
