@@ -1,6 +1,7 @@
 """Notebooks in JupyterLab, as a reader meets them: run everything, move the slider, save."""
 
 import contextlib
+import json
 import os
 import shutil
 import socket
@@ -93,7 +94,7 @@ def lab(browser, server, screenshots, name):
     """The notebook, opened and run to its end."""
     context = browser.new_context(viewport={"width": 1400, "height": 1000})
     page = context.new_page()
-    page.goto(f"{server.address}/lab/tree/{name}.ipynb?token={TOKEN}")
+    page.goto(f"{server.address}/lab/workspaces/{name}/tree/{name}.ipynb?token={TOKEN}")  # no other tab
     page.wait_for_selector("#jp-main-statusbar >> text=/\\| Idle$/", timeout=START * 1000)
     page.wait_for_selector(".jp-NotebookPanel .jp-RenderedMarkdown h1", timeout=START * 1000)
     refuse_news(page)
@@ -104,6 +105,15 @@ def lab(browser, server, screenshots, name):
     page.wait_for_function(f"() => !({BUSY})()", timeout=RUN * 1000)
     yield page
     context.close()
+
+
+def is_whole(path) -> bool:
+    """Whether JupyterLab has written the file to its end."""
+    try:
+        json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        return False
+    return True
 
 
 def refuse_news(page) -> None:
@@ -119,7 +129,7 @@ def test_every_cell_ran_without_an_error(lab, server, name):
     twin = server.folder / f"{name}.ipynb"
     before = twin.stat().st_mtime_ns
     lab.keyboard.press("Control+s")
-    wait_until(lambda: twin.stat().st_mtime_ns > before, MOVE, "saved")
+    wait_until(lambda: twin.stat().st_mtime_ns > before and is_whole(twin), MOVE, "saved")
     notebook = nbformat.read(twin, as_version=4)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))
