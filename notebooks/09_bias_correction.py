@@ -399,7 +399,7 @@ for name, run in found.items():
 # %% [markdown]
 # ## 7 On MNIST and Fashion-MNIST
 #
-# The same on the real datasets, 50 000 noisy training labels, a dozen epochs of the paper's CNN on a CPU (MODE *laptop*). Mean and standard deviation over seeds of the clean test accuracy in percent, the epoch always chosen on noisy validation data. Commit and versions of every run stand in `data/results/accuracies.csv`.
+# The same on the real datasets, 50 000 noisy training labels, a dozen epochs of the paper's CNN on a CPU (MODE *laptop*). Clean test accuracy in percent, the epoch always chosen on noisy validation data; mean and standard deviation where more than one seed has been run, and *not run* where none has. Commit and versions of every run stand in `data/results/accuracies.csv`.
 
 # %%
 runs = our_accuracies().query("noise == 'sparse-high' and mode == 'laptop'")
