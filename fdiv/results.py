@@ -9,6 +9,7 @@ import os
 import platform
 import subprocess
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,7 @@ def _read(path: Path) -> Mapping[str, Any]:
     return ADDED_LATER | result
 
 
+@cache
 def _commit() -> str:
     """The commit the package was run from, with a + where files differ from it; "unknown" without git."""
     try:

@@ -190,8 +190,8 @@ def train(
     data = split.to(device)
     session = _Session(data, recipe, loss, seed, start, device)
     loss.set_epoch(0, recipe.epochs)
-    fingerprint = _fingerprint(split, recipe, loss, seed, start)
     if checkpoint is not None:
+        fingerprint = _fingerprint(split, recipe, loss, seed, start)
         session.resume(Path(checkpoint), fingerprint)
     if compile:
         session.forward = torch.compile(session.model)
