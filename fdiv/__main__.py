@@ -1,4 +1,4 @@
-"""The ``fdiv`` command: run, refresh and check the notebooks, train, and collect results."""
+"""The ``fdiv`` command: run, refresh and check the notebooks, train one run or many, collect results."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from fdiv import notebooks
-from fdiv.files import ROOT
+from fdiv.files import runs_folder
+from fdiv.modes import MODES
 from fdiv.notebooks import NotebookError, Run
 
 
@@ -49,19 +50,32 @@ def _parser() -> argparse.ArgumentParser:
     train = commands.add_parser(
         "train", help="one run of the paper; called again, it goes on where it stopped"
     )
-    train.add_argument("dataset", help="digits, mnist or fashion-mnist")
+    train.add_argument("dataset", help="digits, mnist, fashion-mnist, cifar-10, cifar-100 or clothing1m")
     train.add_argument("--noise", default="uniform-low", help="a setting of the paper, or clean")
-    train.add_argument("--method", default="tv", help="ce, blc, flc, dmi, pl, a divergence, ratio or plugin")
+    train.add_argument(
+        "--method", default="tv", help="ce, blc, flc, dmi, pl, a divergence, ratio, pearson-logit or plugin"
+    )
     train.add_argument("--mode", default="laptop", help="quick, laptop or paper")
     train.add_argument("--seed", type=int, default=0)
-    train.add_argument("--correction", default="none", help="for a divergence: none, paper or exact")
+    train.add_argument("--correction", default="none", help="for a divergence: none, paper, exact or forward")
     train.add_argument("--transition", default="estimated", help="where T is needed: estimated or true")
     train.add_argument("--variant", default="paper", help="paper, paper-low-rate or authors-code")
     train.add_argument("--out", type=Path, help="folder to write to (default: runs/train/<name of the run>)")
     train.set_defaults(command=_train)
 
+    grid = commands.add_parser("grid", help="all runs of a table; called again, it does what is left")
+    grid.add_argument("table", metavar="TABLE", help="a table of the paper, or a YAML file of one's own")
+    grid.add_argument("--mode", help="quick, laptop or paper (default: paper)")
+    grid.add_argument("--seeds", type=int, help="how many, from 0 up (default: 1)")
+    grid.add_argument("--only", nargs="+", default=[], metavar="FIELD=A,B", help="such as method=tv,js")
+    grid.add_argument("--set", nargs="+", default=[], metavar="FIELD=A", help="in all runs: dataset=mnist")
+    grid.add_argument("--dry-run", action="store_true", help="print the runs and how long they would take")
+    grid.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster, such as tcp://node1:8786")
+    grid.add_argument("--workers", type=int, help="local processes (default: one per GPU or per two cores)")
+    grid.set_defaults(command=_grid)
+
     results = commands.add_parser("results", help="collect finished runs into data/results/accuracies.csv")
-    results.add_argument("folder", nargs="?", type=Path, default=ROOT / "runs" / "train")
+    results.add_argument("folder", nargs="?", type=Path, help="below which to look (default: runs)")
     results.set_defaults(command=_results)
     return parser
 
@@ -118,30 +132,53 @@ def _check(_: argparse.Namespace) -> int:
 
 
 def _train(options: argparse.Namespace) -> int:
-    from fdiv.experiments import Experiment, run_experiment
+    from fdiv.experiments import Experiment, experiment_folder, run_experiment
+    from fdiv.grids.lesson import epoch_line
 
     given = {name: value for name, value in vars(options).items() if name not in ("command", "out")}
     experiment = Experiment(**given)
-    folder = options.out or ROOT / "runs" / "train" / experiment.name
-    _, result = run_experiment(experiment, folder, on_epoch=_print_epoch)
+    folder = options.out or experiment_folder(experiment)
+    _, result = run_experiment(experiment, folder, on_epoch=lambda row: print(epoch_line(row), flush=True))
     for name, value in result.items():
         print(f"{name:<26}{value}")
     print(f"\nwritten to {folder}")
     return 0
 
 
-def _print_epoch(row: Mapping[str, float]) -> None:
-    """The new row of the history on one line."""
-    values = "  ".join(
-        f"{name} {row[name]:.4f}" for name in ("validation_accuracy", "test_accuracy", "memorised")
-    )
-    print(f"epoch {row['epoch']:>3}  {values}  {row['seconds']:.0f} s", flush=True)
+def _grid(options: argparse.Namespace) -> int:
+    from fdiv.grids import cluster, progress, runs, tables
+
+    if options.workers is not None and options.workers < 1:
+        raise ValueError(f"--workers is {options.workers}, but at least one has to do the work")
+    chosen = tables.expand(options.table, options.mode, options.seeds)
+    chosen = tables.select(tables.change(chosen, _fields(options.set)), _fields(options.only))
+    name, folder = Path(options.table).stem, runs_folder() / Path(options.table).stem
+    if name in (*MODES, "train"):
+        raise ValueError(f"a grid cannot be called {name!r}, since runs/{name} holds something else")
+    if options.dry_run:
+        done = {run.name: runs.is_delivered(run, folder) for run in chosen}
+        print(progress.plan(chosen, tables.estimated_seconds(chosen), done))
+        return 0
+    ended = cluster.run_grid(name, chosen, options.scheduler, options.workers)
+    print(f"\n{ended.table()}\n\nwritten to {folder}")
+    if ended.stopped is not None:
+        print(f"fdiv: {ended.stopped}; call again to go on from the checkpoints", file=sys.stderr)
+        return 130 if ended.stopped == cluster.STOPPED else 1
+    return 1 if ended.errors else 0
+
+
+def _fields(texts: Sequence[str]) -> dict[str, list[str]]:
+    """``field=a,b`` as a mapping."""
+    wrong = [text for text in texts if "=" not in text]
+    if wrong:
+        raise ValueError(f"{wrong[0]!r} is not of the form field=value, such as method=tv,js")
+    return {name: value.split(",") for name, _, value in (text.partition("=") for text in texts)}
 
 
 def _results(options: argparse.Namespace) -> int:
     from fdiv.results import collect
 
-    print(f"{len(collect(options.folder))} results in data/results/accuracies.csv")
+    print(f"{len(collect(options.folder or runs_folder()))} results in data/results/accuracies.csv")
     return 0
 
 

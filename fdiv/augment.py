@@ -1,30 +1,128 @@
-"""Random changes of images, for a whole batch at once on the device it lives on."""
+"""Random changes of images, for a whole batch at once on the device it lives on.
+
+Every image gets its own draw, from torch's generator of the device. Batches are (n, channels, height, width),
+of bytes or of floating point numbers, and keep their type.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-AUGMENTATIONS = ("none", "crop-flip")
+from fdiv.names import choose
+
+__all__ = [
+    "AUGMENTATIONS",
+    "Augmentation",
+    "augmentation",
+    "centre_crop",
+    "crop_flip",
+    "crop_flip_rotate",
+    "rotate",
+]
+
+Change = Callable[[Tensor], Tensor]
+
+
+def unchanged(images: Tensor) -> Tensor:
+    """The images as they are."""
+    return images
 
 
 def crop_flip(images: Tensor, padding: int = 4) -> Tensor:
     """Each image shifted by up to ``padding`` pixels, filled with 0, and mirrored every second time.
 
-    What CIFAR is trained with since He et al. (2016): random crop of the padded image and horizontal flip,
-    drawn for every image on its own from torch's generator of the device.
+    What CIFAR is trained with since He et al. (2016): random crop of the padded image and horizontal flip.
     """
-    count, channels, height, width = images.shape
+    return random_windows(torch.nn.functional.pad(images, (padding,) * 4), *images.shape[2:])
+
+
+def crop_flip_rotate(images: Tensor, padding: int = 4, degrees: float = 15) -> Tensor:
+    """``crop_flip``, then a turn by up to ``degrees`` either way: what the authors' program does to CIFAR."""
+    images = crop_flip(images, padding)
+    return rotate(images, (2 * torch.rand(len(images), device=images.device) - 1) * degrees)
+
+
+def crop_flip_224(images: Tensor) -> Tensor:
+    """A window of 224 x 224 anywhere in each image, mirrored every second time: for Clothing1M."""
+    _at_least(images, 224)
+    return random_windows(images, 224, 224)
+
+
+def centre_crop(images: Tensor, size: int = 224) -> Tensor:
+    """The middle ``size`` x ``size`` pixels."""
+    _at_least(images, size)
+    top, left = ((side - size) // 2 for side in images.shape[2:])
+    return images[:, :, top : top + size, left : left + size]
+
+
+def random_windows(images: Tensor, height: int, width: int) -> Tensor:
+    """A window of this size anywhere in each image, mirrored every second time."""
+    count, channels, full_height, full_width = images.shape
     device = images.device
-    padded = torch.nn.functional.pad(images, (padding,) * 4)
-    top, left = torch.randint(0, 2 * padding + 1, (2, count, 1), device=device)
+    top = torch.randint(0, full_height - height + 1, (count, 1), device=device)
+    left = torch.randint(0, full_width - width + 1, (count, 1), device=device)
     rows = top + torch.arange(height, device=device)
     columns = torch.arange(width, device=device).expand(count, width)
     mirrored = torch.rand(count, 1, device=device) < 0.5
     columns = left + torch.where(mirrored, width - 1 - columns, columns)
-    return padded[
+    return images[
         torch.arange(count, device=device)[:, None, None, None],
         torch.arange(channels, device=device)[None, :, None, None],
         rows[:, None, :, None],
         columns[:, None, None, :],
     ]
+
+
+def rotate(images: Tensor, degrees: Tensor) -> Tensor:
+    """Each image turned counterclockwise about its centre by its own angle, and 0 where nothing was.
+
+    A pixel takes the value of the nearest one, as torchvision's RandomRotation does unless told otherwise.
+    """
+    height, width = images.shape[2:]
+    angle = torch.deg2rad(degrees)
+    cos, sin, zero = angle.cos(), angle.sin(), torch.zeros_like(angle)
+    # affine_grid measures both axes from -1 to 1, so a turn of a rectangle is skewed by its proportions.
+    turn = torch.stack([cos, -sin * height / width, zero, sin * width / height, cos, zero], dim=1).view(
+        -1, 2, 3
+    )
+    pixels = images if images.is_floating_point() else images.float()
+    grid = torch.nn.functional.affine_grid(turn.to(pixels.dtype), list(images.shape), align_corners=False)
+    turned = torch.nn.functional.grid_sample(pixels, grid, mode="nearest", align_corners=False)
+    return turned.to(images.dtype)
+
+
+@dataclass(frozen=True)
+class Augmentation:
+    """What is done to a batch: ``train`` is random, ``test`` is not, and both leave images of one size."""
+
+    name: str
+    train: Change
+    test: Change = unchanged
+
+
+AUGMENTATIONS = {
+    a.name: a
+    for a in (
+        Augmentation("none", unchanged),
+        Augmentation("crop-flip", crop_flip),
+        Augmentation("crop-flip-rotate", crop_flip_rotate),
+        Augmentation("crop224-flip", crop_flip_224, centre_crop),
+    )
+}
+
+
+def augmentation(name: str) -> Augmentation:
+    """The augmentation called none, crop-flip, crop-flip-rotate or crop224-flip."""
+    return AUGMENTATIONS[choose("augmentation", name, tuple(AUGMENTATIONS))]
+
+
+def _at_least(images: Tensor, size: int) -> None:
+    height, width = images.shape[2:]
+    if min(height, width) < size:
+        raise ValueError(
+            f"a crop of {size} x {size} needs images of at least that size, not {height} x {width}"
+        )

@@ -4,37 +4,86 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from torch import Tensor
 
 from fdiv import datasets, noise
-from fdiv.datasets import NoisySplit
-from fdiv.files import write_text
+from fdiv.datasets import HUMAN, Dataset, NoisySplit
+from fdiv.distributed import locked, world
+from fdiv.files import runs_folder, write_text
 from fdiv.names import choose
-from fdiv.recipes import check_correction, check_method, needs_transition, recipe
+from fdiv.noise.instance import corrupt_by_instance
+from fdiv.recipes import (
+    DATASETS,
+    QUICK_DATA,
+    Recipe,
+    check_correction,
+    check_method,
+    needs_transition,
+    quick_dataset,
+    recipe,
+)
 from fdiv.results import provenance
+from fdiv.runs import load_run, save_run
 from fdiv.training import ORACLE, RULES, Run, fit
 
-__all__ = ["CLEAN", "Experiment", "NoisyData", "noise_settings", "noisy_data", "run_experiment"]
+__all__ = [
+    "CLEAN",
+    "NOISE_PATTERNS",
+    "QUICK_DATA",
+    "QUICK_NOISE",
+    "ROBUSTNESS_RATES",
+    "Experiment",
+    "NoisyData",
+    "check_noise",
+    "experiment_folder",
+    "noise_settings",
+    "noisy_data",
+    "quick_dataset",
+    "run_experiment",
+    "stored_result",
+]
 
 CLEAN = "clean"
+HUMAN_LABELS = "human"
+NOISE_PATTERNS = {
+    "uniform-R": "a label is wrong with probability R, and then any other alike",
+    "instance-R": "about R of the labels are wrong, and how depends on the image",
+}
+ROBUSTNESS_RATES = tuple(round(0.09 * step, 2) for step in range(10))  # of the paper's robustness figure
+QUICK_NOISE = {  # what MODE quick draws for the digits where they have no such setting; rates are alike
+    "cifar-10": {
+        "random-0.5": "uniform-0.45",  # the same matrix
+        "human-aggregate": "instance-0.09",
+        "human-random-1": "instance-0.17",
+        "human-random-2": "instance-0.18",
+        "human-random-3": "instance-0.18",
+        "human-worse": "instance-0.4",
+    },
+    "cifar-100": {"human-fine": "instance-0.4"},
+    "clothing1m": {HUMAN_LABELS: "instance-0.4"},
+}
 LABEL_SEED = 0  # the paper has one vector of noisy labels per setting, whatever the seed of the training
+FEW = 20  # so many labels at least must go each way for whole numbers to be near enough
 
 
 @dataclass(frozen=True, eq=False)
 class NoisyData:
     """A dataset with the labels of one noise setting.
 
-    T: the matrix the labels were drawn with.
-    note: whether they are the labels the authors released.
+    T: the matrix the labels were drawn with, or counted where people or images decided; None where no clean
+        labels are known.
+    note: where they come from, such as whether they are the labels the authors released.
     """
 
     split: NoisySplit
-    T: np.ndarray
+    T: np.ndarray | None
     note: str
 
 
@@ -42,10 +91,10 @@ class NoisyData:
 class Experiment:
     """What has to be said to repeat a run.
 
-    dataset: digits, mnist or fashion-mnist; MODE quick replaces it by the digits.
-    noise: a setting of the paper for that dataset (MNIST's for the digits), or "clean".
-    method: a baseline, a divergence, or one of ours ("ratio", "plugin").
-    correction: for a divergence, "paper" or "exact", see ``FDivLoss``.
+    dataset: a name of ``fdiv.recipes.DATASETS``; MODE quick replaces it by that of ``QUICK_DATA``.
+    noise: see ``noise_settings`` and ``NOISE_PATTERNS``.
+    method: a baseline, a divergence, or one of ours ("ratio", "pearson-logit", "plugin").
+    correction: for a divergence, "paper", "exact" or "forward", see ``FDivLoss``.
     transition: where T is needed, "estimated" or "true".
     variant: see ``fdiv.recipes.VARIANTS``.
     """
@@ -70,30 +119,132 @@ class Experiment:
         return "_".join(parts if self.variant == "paper" else [*parts, self.variant])
 
 
+def experiment_folder(experiment: Experiment) -> Path:
+    """Where a run of ``experiment`` keeps its files unless told otherwise."""
+    return runs_folder() / "train" / experiment.name
+
+
+# ------------------------------------------------------------------ the data
+
+
 def noise_settings(dataset: str) -> tuple[str, ...]:
-    """The names of the noise settings that ``noisy_data`` knows for a dataset."""
-    return (CLEAN, *noise.paper_settings("mnist" if dataset == "digits" else dataset))
+    """The noise settings of a dataset that have a name; those with a rate to choose are ``NOISE_PATTERNS``.
+
+    "clean", the paper's own (MNIST's for the digits, those of CIFAR-100 for their pairs), and what people
+    answered: "human" for Clothing1M, "human-..." for CIFAR.
+    """
+    dataset = choose("dataset", dataset, DATASETS)
+    if dataset == "clothing1m":
+        return (HUMAN_LABELS,)
+    source = _noise_source(dataset)
+    paper = [name for name in noise.paper_settings(source) if name not in noise.FIGURE_STEPS]
+    people = [f"{HUMAN_LABELS}-{which}" for which in HUMAN.get(dataset, ())]
+    return (CLEAN, *paper, *people)
+
+
+def check_noise(dataset: str, setting: str) -> str:
+    """The canonical name of a noise setting, or a ``ValueError`` that names the valid ones."""
+    names = noise_settings(dataset)
+    patterns = () if dataset == "clothing1m" else tuple(NOISE_PATTERNS)
+    found = _with_rate(setting)
+    if found is None or not patterns:
+        name = choose(f"{dataset} noise setting", setting, (*names, *patterns))
+        if name in patterns:
+            raise ValueError(f"noise setting {name!r} needs a number for R, such as {name[:-1]}0.45")
+        return name
+    family, rate = found
+    largest = 1 - 1 / _num_classes(dataset) if family == "uniform" else 1
+    if not rate < largest:
+        raise ValueError(f"noise setting {setting!r} must have a rate of at least 0 and below {largest:g}")
+    return f"{family}-{rate:g}"
 
 
 def noisy_data(dataset: str, setting: str, validation: int | None = None) -> NoisyData:
-    """A dataset with its labels corrupted as in the paper, and split as its authors did.
+    """A dataset with noisy labels, split as the authors of the paper did.
 
-    The downloaded sets get the labels the authors released, or, where these cannot be made again, others with
-    the same counts. The embedded digits get MNIST's noise, with exact counts as well.
+    The paper's settings give the downloaded sets the labels the authors released, or, where these cannot be
+    made again, others with the same counts. The embedded digits get MNIST's noise, with exact counts as well.
     """
-    setting = choose(f"{dataset} noise setting", setting, noise_settings(dataset))
+    dataset = choose("dataset", dataset, DATASETS)
+    setting = check_noise(dataset, setting)
+    if dataset == "clothing1m":
+        return NoisyData(datasets.clothing1m(), None, "Clothing1M's own, from the words around the images")
     data = datasets.load(dataset)
-    if setting == CLEAN:
-        labels, T, note = data.train_labels, np.eye(data.num_classes), "no noise"
-    elif dataset == "digits":
-        T = noise.paper_noise("mnist", setting)
-        labels = noise.corrupt_exact_counts(data.train_labels, T, LABEL_SEED)
-        note = "MNIST's noise on the embedded digits, exact counts"
-    else:
-        T = noise.paper_noise(dataset, setting)
-        released = noise.released_labels(dataset, setting, data.train_labels, LABEL_SEED)
-        labels, note = released.labels, released.note
+    labels, T, note = _noisy_labels(data, setting)
     return NoisyData(datasets.noisy_split(data, labels, validation), T, note)
+
+
+Drawn = tuple[Tensor, np.ndarray, str]  # noisy labels of all training examples, their T, where they are from
+
+
+def _noisy_labels(data: Dataset, setting: str) -> Drawn:
+    if setting == CLEAN:
+        return data.train_labels, np.eye(data.num_classes), "no noise"
+    if setting.startswith(f"{HUMAN_LABELS}-"):
+        return _human(data, setting.removeprefix(f"{HUMAN_LABELS}-"))
+    if setting in noise_settings(data.name):
+        return _as_in_the_paper(data, setting)
+    family, rate = _with_rate(setting)
+    return _uniform(data, rate) if family == "uniform" else _by_instance(data, rate)
+
+
+def _human(data: Dataset, which: str) -> Drawn:
+    labels = datasets.human_labels(data.name, which, data.train_labels)
+    return labels, _counted(data, labels), "what people answered, T counted"
+
+
+def _as_in_the_paper(data: Dataset, setting: str) -> Drawn:
+    clean = data.train_labels
+    T = noise.paper_noise(_noise_source(data.name), setting)
+    if data.name == "digits":
+        note = "MNIST's noise on the embedded digits, exact counts"
+        return noise.corrupt_exact_counts(clean, T, LABEL_SEED), T, note
+    if data.name == "paired-digits":
+        return (
+            noise.corrupt(clean, T, LABEL_SEED),
+            T,
+            "the noise of CIFAR-100 on pairs of the embedded digits",
+        )
+    released = noise.released_labels(data.name, setting, clean, LABEL_SEED)
+    return released.labels, T, released.note
+
+
+def _uniform(data: Dataset, rate: float) -> Drawn:
+    """With exact counts, unless so few labels go each way that leaving off their fractions would show."""
+    T = noise.symmetric(rate, data.num_classes)
+    if rate * len(data.train_labels) < FEW * data.num_classes * (data.num_classes - 1):
+        return noise.corrupt(data.train_labels, T, LABEL_SEED), T, f"uniform, rate {rate:g}, drawn one by one"
+    labels = noise.corrupt_exact_counts(data.train_labels, T, LABEL_SEED)
+    return labels, T, f"uniform, rate {rate:g}, exact counts"
+
+
+def _by_instance(data: Dataset, rate: float) -> Drawn:
+    labels = corrupt_by_instance(data.train_images, data.train_labels, rate, data.num_classes, LABEL_SEED)
+    return labels, _counted(data, labels), f"depending on the image, rate {rate:g}, T counted"
+
+
+def _counted(data: Dataset, labels: Tensor) -> np.ndarray:
+    """The share of each noisy label among the examples of each class."""
+    return noise.noise_card(data.train_labels, labels).realised_T
+
+
+def _with_rate(setting: str) -> tuple[str, float] | None:
+    """The family and the rate of a setting that is one of ``NOISE_PATTERNS``."""
+    families = "|".join(name.removesuffix("-R") for name in NOISE_PATTERNS)
+    match = re.fullmatch(rf"({families})-(\d*\.?\d+)", setting.casefold())
+    return match and (match[1], float(match[2]))
+
+
+def _noise_source(dataset: str) -> str:
+    """Whose settings of the paper a dataset has."""
+    return {"digits": "mnist", "paired-digits": "cifar-100"}.get(dataset, dataset)
+
+
+def _num_classes(dataset: str) -> int:
+    return 100 if _noise_source(dataset) == "cifar-100" else 10
+
+
+# ------------------------------------------------------------------ the run
 
 
 def run_experiment(
@@ -104,34 +255,98 @@ def run_experiment(
 ) -> tuple[Run, dict[str, Any]]:
     """Train, and return the run with its result: what was run, the accuracy of every rule, and where it ran.
 
-    folder: with it, checkpoints are kept there and the result is written to ``folder/result.json`` with the
-        history beside it, each file whole or not at all. A run found finished there is not trained again.
+    folder: with it, checkpoints are kept there, and in the end ``result.json``, ``history.csv`` and
+        ``run.pt`` with the weights, each file whole or not at all. A run found finished there is returned as
+        it is, with the provenance of the process that trained it. Only one process at a time works there.
     options: passed on to ``fdiv.training.train``.
     """
-    method, origin = check_method(experiment.method), provenance()
-    dataset = "digits" if experiment.mode == "quick" else experiment.dataset
+    names, settings = _plan(experiment)
+    if folder is None:
+        return _trained(names, settings, None, on_epoch=on_epoch, **options)
+    folder = Path(folder)
+    with locked(folder):
+        result = stored_result(experiment, folder)
+        run = None if result is None else load_run(folder / "run.pt", _about(names, settings))
+        if run is not None:
+            return run, result
+        return _trained(names, settings, folder, on_epoch=on_epoch, **options)
+
+
+def stored_result(experiment: Experiment, folder: str | os.PathLike | None = None) -> dict[str, Any] | None:
+    """The result of a finished run; None where there is none, half of one, or one of another plan or recipe.
+
+    folder: by default that of ``experiment_folder``.
+    """
+    names, settings = _plan(experiment)
+    folder = experiment_folder(experiment) if folder is None else Path(folder)
+    try:
+        result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    expected = names | _said_of(settings)
+    same = isinstance(result, dict) and all(result.get(name) == value for name, value in expected.items())
+    return result if same else None
+
+
+def _plan(experiment: Experiment) -> tuple[dict[str, Any], Recipe]:
+    """The experiment in canonical names and with the data that is really read, and its recipe."""
+    method = check_method(experiment.method)
+    dataset = choose("dataset", experiment.dataset, DATASETS)
+    setting = check_noise(dataset, experiment.noise)
+    if experiment.mode == "quick":
+        setting = QUICK_NOISE.get(dataset, {}).get(setting, setting)
+        dataset = quick_dataset(dataset)
     correction = check_correction(method, experiment.correction)
-    settings = recipe(dataset, method, experiment.mode, correction=correction, variant=experiment.variant)
-    data = noisy_data(dataset, experiment.noise)
-    known = choose("transition", experiment.transition, ("estimated", "true")) == "true"
+    transition = choose("transition", experiment.transition, ("estimated", "true"))
+    if transition == "true" and dataset == "clothing1m" and needs_transition(method, correction):
+        raise ValueError("nobody knows the true T of clothing1m: choose transition 'estimated'")
+    settings = recipe(
+        dataset,
+        method,
+        experiment.mode,
+        correction=correction,
+        variant=experiment.variant,
+        clean=setting == CLEAN,
+    )
+    names = {"dataset": dataset, "noise": setting, "method": method, "correction": correction}
+    return vars(experiment) | names | {"transition": transition}, settings
+
+
+def _trained(
+    names: Mapping[str, Any], settings: Recipe, folder: Path | None, **options: Any
+) -> tuple[Run, dict[str, Any]]:
+    origin = provenance()
+    data = noisy_data(names["dataset"], names["noise"])
+    method, correction = names["method"], names["correction"]
+    known = names["transition"] == "true" and needs_transition(method, correction)
     run = fit(
         data.split,
         method,
         settings,
-        seed=experiment.seed,
-        T=data.T if known and needs_transition(method, correction) else None,
+        seed=names["seed"],
+        T=data.T if known else None,
         correction=correction,
         folder=folder,
-        on_epoch=on_epoch,
         **options,
     )
-    result = vars(experiment) | {"method": method, "dataset": dataset, "labels": data.note}
+    result = dict(names) | {"labels": data.note}
     result |= {f"accuracy_{rule}".replace("-", "_"): run.accuracy(rule) for rule in (*RULES, ORACLE)}
     result |= {"memorised_last": float(run.history["memorised"].iloc[-1])}
-    result |= {"diagnosis": " | ".join(run.diagnosis)}
-    result |= {"product": settings.product, "epochs": settings.epochs, "recipe": settings.source}
+    result |= {"diagnosis": " | ".join(run.diagnosis)} | _said_of(settings)
     result |= {"seconds": round(float(run.history["seconds"].sum()), 1)} | origin
-    if folder is not None:
-        write_text(run.history.to_csv(index=False), Path(folder) / "history.csv")
-        write_text(json.dumps(result, indent=1, allow_nan=True), Path(folder) / "result.json")
+    if folder is not None and world().is_main:
+        save_run(run, folder / "run.pt", settings.model, data.split, _about(names, settings))
+        write_text(run.history.to_csv(index=False), folder / "history.csv")
+        write_text(json.dumps(result, indent=1, allow_nan=True), folder / "result.json")
+        (folder / f"{method}.pt").unlink(missing_ok=True)  # the optimiser's state is of no use any more
     return run, result
+
+
+def _said_of(settings: Recipe) -> dict[str, Any]:
+    """What a result says of its recipe."""
+    return {"product": settings.product, "epochs": settings.epochs, "recipe": settings.source}
+
+
+def _about(names: Mapping[str, Any], settings: Recipe) -> str:
+    """All that decides what a run is."""
+    return repr((dict(names), settings))

@@ -346,3 +346,55 @@ def _slider(name: str, steps: Sequence[object], active: int) -> dict[str, object
 
 def _label(step: object) -> str:
     return f"{step:g}" if isinstance(step, int | float) else str(step)
+
+
+def beside_figure(
+    rows: Sequence[str],
+    columns: Sequence[str],
+    ours: Sequence[Sequence[float]],
+    theirs: Sequence[Sequence[float]],
+    *,
+    title: str,
+    scale: float = 5.0,
+) -> go.Figure:
+    """A table of two numbers per cell, ours above theirs, coloured by the difference.
+
+    Blue is ours higher, red is ours lower, white no difference, and full colour ``scale`` points apart. A
+    number that is nan is written as a dash; a cell where one of the two is missing stays grey.
+    """
+    ours, theirs = np.asarray(ours, dtype=float), np.asarray(theirs, dtype=float)
+
+    def written(number: float) -> str:
+        return "–" if np.isnan(number) else f"{number:.1f}"
+
+    text = [
+        [f"<b>{written(a)}</b><br>{written(b)}" for a, b in zip(*pair, strict=True)]
+        for pair in zip(ours, theirs, strict=True)
+    ]
+    figure = go.Figure(
+        go.Heatmap(
+            z=_compact(ours - theirs),
+            x=list(columns),
+            y=list(rows),
+            text=text,
+            texttemplate="%{text}",
+            textfont={"size": 11, "color": INK},
+            colorscale="RdBu",
+            zmin=-scale,
+            zmax=scale,
+            xgap=2,
+            ygap=2,
+            colorbar={"title": "ours − paper,<br>points"},
+            hovertemplate="%{y}, %{x}: %{z:+.2f} points<extra></extra>",
+        )
+    )
+    # nan leaves no text: the grey cells are written by a layer of their own
+    grey = [(i, j) for i, j in np.ndindex(*ours.shape) if np.isnan(ours[i, j] - theirs[i, j])]
+    for i, j in grey:
+        figure.add_annotation(
+            x=columns[j], y=rows[i], text=text[i][j], showarrow=False, font={"size": 11, "color": "#5B6570"}
+        )
+    figure.update_xaxes(side="top", showgrid=False, ticks="", tickangle=-30)
+    figure.update_yaxes(autorange="reversed", showgrid=False, ticks="", automargin=True)
+    figure.update_layout(title=title, height=170 + 44 * len(rows), margin_t=130, plot_bgcolor="#E9ECEF")
+    return figure

@@ -15,6 +15,11 @@ PAPER = ROOT / "data" / "paper"
 RESULTS = ROOT / "data" / "results"
 
 
+def runs_folder() -> Path:
+    """Where runs keep checkpoints and results: the folder ``FDIV_RUNS``, or runs/ of this repository."""
+    return Path(os.environ.get("FDIV_RUNS") or ROOT / "runs")
+
+
 @contextmanager
 def replacing(path: str | os.PathLike) -> Iterator[Path]:
     """A temporary file beside ``path`` that takes its place when the ``with`` block ends well.

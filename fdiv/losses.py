@@ -221,7 +221,10 @@ class FDivLoss(_ProductLoss):
         f*(g) by the clean prior T^-T P(Y~), or the distribution nearest to it if that is none. Given P(Y~),
         its expectation is that of clean labels, for any invertible T. "paper" subtracts the printed bias
         sum_j e_j Delta^j: Corollary 1 for uniform off-diagonal T; Theorem 9, wrong for K > 2, for flips
-        within pairs.
+        within pairs. "forward" leaves the objective noisy and puts T into g = f'((h_x T)[y~] / P(Y~=y~)), the
+        optimal g of a model whose h_x is the clean posterior: so that is what the best h_x is, and no T^-1
+        magnifies the noise of a batch. For KL it is forward correction up to a constant; TV has a step for f'
+        and cannot be trained so. Ratios are clamped as for the plug-in.
     momentum: of the plug-in's running J, into which the batch is mixed before g is computed.
     barrier: for the plug-in, the weight of mean_k log P(h = k), with P(h = k) the running share of class k
         among the predictions. It is the largest for even shares and falls without limit as a class dies
@@ -246,20 +249,37 @@ class FDivLoss(_ProductLoss):
         self.divergence = look_up(divergence)
         self.variational = _choice("variational", variational, ("fixed", "plugin"))
         self.score = _choice("score", score, ("probability", "logit"))
-        self.correction = _choice("correction", correction, ("exact", "paper"))
+        self.correction = _choice("correction", correction, ("exact", "paper", "forward"))
         self.momentum = _momentum(momentum)
         self.barrier = _barrier(barrier)
         if barrier:
             self._only("barrier", variational="plugin")
-        self._weights = None
+        self._weights = self._T = None
         if transition is not None:
             self._only("transition", product="exact", variational="fixed")
-            matrix = _inverse if correction == "exact" else _printed_correction
-            self._weights = _Constant(matrix(_transition(transition, self.num_classes)))
+            self._take(_transition(transition, self.num_classes))
         if variational == "plugin":
             self._only("variational='plugin'", product="exact", score="probability")
             self.label_counts = None
             self.register_buffer("joint", torch.zeros(self.num_classes, self.num_classes))
+
+    def _take(self, T: np.ndarray) -> None:
+        """What the correction needs of T: the weights of g, or T itself."""
+        if self.correction == "paper":
+            self._weights = _Constant(_printed_correction(T))
+            return
+        inverse = _inverse(T)  # forward correction needs none, but a T that has one
+        if self.correction == "exact":
+            self._weights = _Constant(inverse)
+            return
+        self._only("correction='forward'", score="probability")
+        low, high = self.divergence.derivative(torch.tensor([2.0, 3.0])).tolist()
+        if low == high:
+            raise ValueError(
+                f"correction='forward' trains through f', which for {self.divergence.name!r} is a step and"
+                " has no slope: choose another divergence, or correction='exact'"
+            )
+        self._T = _Constant(T)
 
     def _only(self, what: str, **options: str) -> None:
         for name, needed in options.items():
@@ -270,6 +290,8 @@ class FDivLoss(_ProductLoss):
         if self.variational == "plugin":
             return -self._plugin_difference(z, y)
         self._count(y)
+        if self._T is not None:
+            return -self._forward_difference(z, y)
         return self._product_mean(self._dual, z, y, peers) - self._joint_mean(z, y)
 
     def _objective(self, z: Tensor, y: Tensor) -> Tensor:
@@ -277,6 +299,8 @@ class FDivLoss(_ProductLoss):
             P = _soft_joint(z.softmax(1), y).cpu().double()  # small, and not every device has float64
             P = P / P.sum()
             return self.divergence(P, P.sum(1, keepdim=True) * P.sum(0)).to(z)
+        if self._T is not None:
+            return self._forward_difference(z, y)
         return self._joint_mean(z, y) - self._exact_product_mean(self._dual, z, y)
 
     def _v(self, z: Tensor) -> Tensor:
@@ -298,6 +322,13 @@ class FDivLoss(_ProductLoss):
             return prior
         weights = prior @ self._weights.like(z)
         return _nearest_distribution(weights) if self.correction == "exact" else weights
+
+    def _forward_difference(self, z: Tensor, y: Tensor) -> Tensor:
+        """E_P[g] - E_Q[f*(g)] on noisy labels, with the g that is best if h is the clean posterior."""
+        prior = self._prior(z, y)
+        noisy = z.softmax(1) @ self._T.like(z)
+        g = self.divergence.derivative((noisy / prior.clamp(min=1e-12)).clamp(*RATIOS))
+        return _at(g, y).mean() - (prior * self.divergence.conjugate(g).mean(0)).sum()
 
     def _plugin_difference(self, z: Tensor, y: Tensor) -> Tensor:
         """E_P[g*] - E_Q[f*(g*)] of the batch, where g* comes from the running table and is a constant."""

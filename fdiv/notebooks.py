@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 import jupytext
 import nbformat
@@ -136,14 +137,27 @@ def check_given(notebook: NotebookNode, given: Mapping[str, object]) -> None:
         check_mode(given["MODE"])
 
 
-def run(source: Path, output: Path, given: Mapping[str, object], *, bar: bool = False) -> Run:
+def run(
+    source: Path,
+    output: Path,
+    given: Mapping[str, object],
+    *,
+    bar: bool = False,
+    only: str | None = None,
+    log: TextIO | None = None,
+) -> Run:
     """Execute ``source`` with papermill into ``output``, which appears only when the run has succeeded.
 
     A failed run is kept beside it as ``NN_name.failed.ipynb``. What an earlier run left is removed first,
     its page too: nothing old passes for the result of this run.
+
+    only: a tag; cells without it are left out, see ``tagged``.
+    log: what the cells print goes there as they print it; otherwise, and not in quick mode, to the terminal.
     """
     notebook = read(source)
     check_given(notebook, given)
+    if only is not None:
+        notebook = tagged(notebook, only)
     failed = output.with_suffix(".failed.ipynb")
     for stale in (output, failed, output.with_suffix(".html")):
         stale.unlink(missing_ok=True)
@@ -151,7 +165,7 @@ def run(source: Path, output: Path, given: Mapping[str, object], *, bar: bool = 
     start = time.perf_counter()
     with tempfile.TemporaryDirectory(dir=output.parent, prefix=".running-") as scratch:
         executed = Path(scratch) / output.name
-        error = _papermill(notebook, executed, given, bar=bar)
+        error = _papermill(notebook, executed, given, bar=bar, log=log)
         if executed.exists():
             result = tidy(nbformat.read(executed, as_version=4))
             write(result, executed)
@@ -159,8 +173,24 @@ def run(source: Path, output: Path, given: Mapping[str, object], *, bar: bool = 
     return Run(source.stem, time.perf_counter() - start, 0 if error else count_claims(result), error)
 
 
+def tagged(notebook: NotebookNode, tag: str) -> NotebookNode:
+    """The cells of ``notebook`` that are tagged ``tag``, after its title and its parameters."""
+    kept = [cell for cell in notebook.cells if {tag, "parameters"} & set(cell.metadata.get("tags", []))]
+    if not any(tag in cell.metadata.tags for cell in kept):
+        raise NotebookError(f"no cell of this notebook is tagged {tag!r}")
+    first = notebook.cells[0]
+    if first.cell_type == "markdown" and first not in kept:
+        kept.insert(0, NotebookNode(first, source=first.source.splitlines()[0]))
+    return tidy(NotebookNode(notebook, cells=kept))
+
+
 def _papermill(
-    notebook: NotebookNode, executed: Path, given: Mapping[str, object], *, bar: bool
+    notebook: NotebookNode,
+    executed: Path,
+    given: Mapping[str, object],
+    *,
+    bar: bool,
+    log: TextIO | None,
 ) -> str | None:
     """Execute and return the first error in one line, or None."""
     import papermill
@@ -170,7 +200,7 @@ def _papermill(
     unexecuted = executed.with_name("source.ipynb")
     write(notebook, unexecuted)
     try:
-        with _environment(_kernel_variables(quick)), tempfile.TemporaryDirectory() as sockets:
+        with environment(_kernel_variables(quick)), tempfile.TemporaryDirectory() as sockets:
             papermill.execute_notebook(
                 unexecuted,
                 executed,
@@ -178,8 +208,8 @@ def _papermill(
                 cwd=FOLDER,
                 kernel_name=KERNEL["name"],
                 progress_bar=bar and quick,
-                stdout_file=None if quick else sys.stdout,  # hours of training report as they go
-                stderr_file=None if quick else sys.stderr,
+                stdout_file=log or (None if quick else sys.stdout),  # hours of training report as they go
+                stderr_file=log or (None if quick else sys.stderr),
                 execution_timeout=CELL_TIMEOUT_QUICK if quick else None,
                 extra_arguments=QUIET_KERNEL,
                 config=_transport(Path(sockets)),
@@ -210,7 +240,7 @@ def _transport(sockets: Path) -> Config:
 
 
 @contextlib.contextmanager
-def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+def environment(variables: Mapping[str, str]) -> Iterator[None]:
     """``variables`` in the environment, for the kernels started meanwhile; afterwards as it was."""
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)

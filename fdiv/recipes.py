@@ -2,12 +2,16 @@
 
 Three kinds of numbers, told apart by the ``source`` of a recipe:
 
-* the paper's own (appendix C.5, "Parameter settings on noised dataset"), the default of MODE "paper";
+* the paper's own (appendix C.5, "Parameter settings on noised dataset", and C.6 for clean labels), the
+  default of MODE "paper";
 * what the authors' programs do where they differ from their paper, by ``variant="authors-code"``;
 * ours, for the embedded digits (MODE "quick") and for a CPU (MODE "laptop").
 
 The paper leaves the baselines to "their default setting". For these we took their authors' programs: Patrini
 et al. (2017) for BLC and FLC, Xu et al. (2019) for DMI, and Wei's multi-class peer loss for PL.
+
+On CIFAR and Clothing1M a method starts from a warm-up with cross-entropy. It is one recipe for all of them,
+so that it is trained once, see ``fdiv.training.fit``.
 """
 
 from __future__ import annotations
@@ -39,16 +43,26 @@ BASELINES = {
 }
 OURS = {
     "ratio": "Ratio rule",
+    "pearson-logit": "Pearson χ² on logits",
     "plugin": "Plug-in Pearson χ²",
 }
 NEEDS_TRANSITION = ("blc", "flc")
-CORRECTIONS = ("none", "paper", "exact")
+CORRECTIONS = ("none", "paper", "exact", "forward")
 VARIANTS = {
     "paper": "as the paper says",
     "paper-low-rate": "the paper's second setting: half the initial learning rate",
-    "authors-code": "what the authors' program does, where its schedule differs from the paper's",
+    "authors-code": "what the authors' program does where it differs from the paper",
 }
-DATASETS = ("digits", "mnist", "fashion-mnist")
+QUICK_DATA = {  # what MODE quick reads in place of a dataset
+    "digits": "digits",
+    "paired-digits": "paired-digits",
+    "mnist": "digits",
+    "fashion-mnist": "digits",
+    "cifar-10": "digits",
+    "cifar-100": "paired-digits",
+    "clothing1m": "digits",
+}
+DATASETS = tuple(QUICK_DATA)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +76,7 @@ class Recipe:
     augment: a name of ``fdiv.augment.AUGMENTATIONS``.
     product: how the term over the product distribution is taken, see ``FDivLoss``.
     warm_up: trained first; its best weights, judged on noisy validation data, are where this recipe starts.
-    warm_up_method: what it is trained with, "ce" or "ratio".
+    warm_up_method: what it is trained with, "ce", "ratio" or "pearson-logit".
     source: where these numbers come from.
     """
 
@@ -95,6 +109,11 @@ class Recipe:
         raise ValueError(f"epoch {epoch} lies beyond the {self.epochs} epochs of the schedule")
 
 
+def quick_dataset(dataset: str) -> str:
+    """What MODE quick reads in place of a dataset."""
+    return QUICK_DATA[choose("dataset", dataset, DATASETS)]
+
+
 def methods() -> tuple[str, ...]:
     """The thirteen of the paper: its five baselines and every registered divergence."""
     return (*BASELINES, *DIVERGENCES)
@@ -122,7 +141,7 @@ def build_loss(
     """The loss of ``method``.
 
     T: what BLC, FLC and a corrected divergence correct with; no other method takes it.
-    correction: "paper" or "exact" for a divergence, see ``FDivLoss``.
+    correction: "paper", "exact" or "forward" for a divergence, see ``FDivLoss``.
     """
     method, correction = check_method(method), check_correction(method, correction)
     needed = needs_transition(method, correction)
@@ -141,12 +160,16 @@ def build_loss(
             return DMI(num_classes)
         case "pl":
             return PeerLoss(num_classes, peer_schedule, product=product, label_prior=label_prior)
+        case "pearson-logit":
+            return FDivLoss("pearson", num_classes, score="logit", product=product, label_prior=label_prior)
         case "plugin":
             return FDivLoss("pearson", num_classes, variational="plugin", barrier=1.0)
     if correction == "none":
         return FDivLoss(method, num_classes, product=product, label_prior=label_prior)
     return FDivLoss(method, num_classes, label_prior=label_prior, transition=T, correction=correction)
 
+
+# ------------------------------------------------------------------ MNIST and Fashion-MNIST
 
 _MNIST_PIXELS = {"mean": (0.1307,), "std": (0.3081,)}  # of MNIST; the authors' code has them for Fashion too
 
@@ -196,12 +219,6 @@ LAPTOP_WARM = replace(
     warm_up_method="ratio",
     source="ours: 3 epochs of the ratio rule, then 9 of the method",
 )
-_LAPTOP = {
-    "blc": LAPTOP_CORRECTION,
-    "flc": LAPTOP_CORRECTION,
-    "dmi": LAPTOP_DMI,
-    "plugin": LAPTOP_WARM,
-}
 PAPER_WARM = replace(
     PAPER_DF,
     batch_size=256,
@@ -210,12 +227,161 @@ PAPER_WARM = replace(
     source="ours: 3 epochs of the ratio rule, then the schedule of the paper's D_f",
 )
 
-_PAPER = {
-    "blc": PAPER_CORRECTION,
-    "flc": PAPER_CORRECTION,
-    "dmi": PAPER_DMI,
-    "plugin": PAPER_WARM,
-}
+# ------------------------------------------------------------------ CIFAR
+
+IMAGENET_PIXELS = {"mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)}  # the authors' for CIFAR-10
+CIFAR100_PIXELS = {"mean": (0.5071, 0.4867, 0.4408), "std": (0.2675, 0.2565, 0.2761)}  # and for CIFAR-100
+
+PAPER_CIFAR_CE = Recipe(
+    model="preact-resnet-18",  # "we unify the model to be an 18-layer PreAct Resnet"
+    optimiser="sgd",  # "SGD with a momentum of 0.9, a weight decay of 0.0005, and a batch size of 128"
+    momentum=0.9,
+    weight_decay=5e-4,
+    batch_size=128,
+    schedule=((60, 0.1), (60, 0.01), (60, 1e-3), (60, 1e-4)),
+    augment="crop-flip",
+    source="paper, appendix C.5; rates, epochs and augmentation from the authors' program",
+    **IMAGENET_PIXELS,
+)
+PAPER_CIFAR_WARM_UP = replace(  # "CE warm-up for 120 (CIFAR-10) or 240 (CIFAR-100) epochs"
+    PAPER_CIFAR_CE,
+    schedule=PAPER_CIFAR_CE.schedule[:2],
+    source="paper, appendix C.5: 120 epochs; their rates from the authors' program, which has 240",
+)
+PAPER_CIFAR_DF = replace(
+    PAPER_CIFAR_CE,
+    # "100 epochs after the warm-up with initial learning rate 0.01, and decays 0.1 every 30 epochs"
+    schedule=((30, 0.01), (30, 1e-3), (30, 1e-4), (10, 1e-5)),
+    warm_up=PAPER_CIFAR_WARM_UP,
+    source="paper, appendix C.5",
+)
+PAPER_CIFAR_DMI = replace(
+    PAPER_CIFAR_DF,
+    schedule=((100, 1e-6),),
+    source="paper, appendix C.5; epochs and rate from DMI's program for CIFAR-10",
+)
+PAPER_CIFAR_CORRECTION = replace(
+    PAPER_CIFAR_DF,
+    schedule=((40, 0.1), (40, 0.01), (40, 1e-3)),
+    source="paper, appendix C.5; epochs and rates from Patrini et al.'s program",
+)
+PAPER_CIFAR100_CORRECTION = replace(PAPER_CIFAR_CORRECTION, schedule=((80, 0.1), (40, 0.01), (30, 1e-3)))
+PAPER_CIFAR_WARM = replace(
+    PAPER_CIFAR_DF,
+    batch_size=256,
+    warm_up_method="ratio",
+    source="ours: the paper's warm-up with the ratio rule, then the schedule of its D_f",
+)
+AUTHORS_CODE_CIFAR = replace(
+    PAPER_CIFAR_DF,
+    model="preact-resnet-18-authors",
+    augment="crop-flip-rotate",
+    product="sampled",
+    warm_up=replace(PAPER_CIFAR_CE, model="preact-resnet-18-authors", augment="crop-flip-rotate"),
+    source="the authors' program; 100 epochs on CIFAR-100 too, where it says 1",
+)
+LAPTOP_CIFAR_CE = Recipe(
+    model="cifar-net",
+    schedule=((8, 1e-3), (4, 2e-4)),
+    batch_size=128,
+    augment="crop-flip",
+    source="ours: a small network in 12 epochs",
+    **IMAGENET_PIXELS,
+)
+LAPTOP_CIFAR_DF = replace(
+    LAPTOP_CIFAR_CE,
+    schedule=((4, 1e-3), (4, 2e-4)),
+    warm_up=replace(LAPTOP_CIFAR_CE, schedule=((4, 1e-3),)),
+    source="ours: a small network, 4 epochs of cross-entropy, then 8 of the method",
+)
+LAPTOP_CIFAR_DMI = replace(
+    LAPTOP_CIFAR_DF,
+    schedule=((8, 1e-4),),
+    source="ours: a small network, 4 epochs of cross-entropy, then 8 of DMI, ten times slower",
+)
+LAPTOP_CIFAR100_DMI = replace(
+    LAPTOP_CIFAR_DMI,
+    batch_size=1024,  # at 128, some of a hundred classes are always missing, and DMI has no gradient
+    source="ours: as for CIFAR-10, with batches in which every class can be",
+)
+LAPTOP_CIFAR_WARM = replace(
+    LAPTOP_CIFAR_DF,
+    batch_size=256,
+    warm_up_method="ratio",
+    source="ours: a small network, 4 epochs of the ratio rule, then 8 of the method",
+)
+
+# ------------------------------------------------------------------ Clothing1M
+
+PAPER_CLOTHING_WARM_UP = Recipe(
+    model="resnet-50",  # "pre-trained ResNet50, SGD optimizer with momentum 0.9 and weight decay 1e-3"
+    optimiser="sgd",
+    momentum=0.9,
+    weight_decay=1e-3,
+    batch_size=128,  # the paper names none; 128 is in its authors' README, 56 in their program
+    schedule=((10, 0.002),),  # "initial learning rate is 0.002", up to epoch 10
+    mean=(0.6959, 0.6537, 0.6371),
+    std=(0.3113, 0.3192, 0.3214),
+    augment="crop224-flip",
+    source="paper, appendix C.5; that these epochs are cross-entropy, from the authors' program",
+)
+PAPER_CLOTHING_DF = replace(
+    PAPER_CLOTHING_WARM_UP,
+    # "40 epochs, after 10 epochs, the learning rate becomes 5e-5. Then it decays 0.2, 0.5" every 5 epochs
+    schedule=tuple((5, rate) for rate in (5e-5, 1e-5, 5e-6, 1e-6, 5e-7, 1e-7)),
+    warm_up=PAPER_CLOTHING_WARM_UP,
+    source="paper, appendix C.5; the batch from its authors' README, pixels from their program",
+)
+PAPER_CLOTHING_CE = replace(
+    PAPER_CLOTHING_WARM_UP,
+    schedule=((5, 0.01), (5, 1e-3)),
+    batch_size=256,
+    source="DMI's program: the paper quotes its baselines on Clothing1M from others",
+)
+PAPER_CLOTHING_DMI = replace(
+    PAPER_CLOTHING_CE,
+    schedule=((5, 1e-6), (5, 5e-7)),
+    warm_up=PAPER_CLOTHING_CE,
+    source="DMI's program: the paper quotes its baselines on Clothing1M from others",
+)
+PAPER_CLOTHING_CORRECTION = replace(
+    PAPER_CLOTHING_DF, source="ours: the schedule of the paper's D_f, which quotes its baselines from others"
+)
+PAPER_CLOTHING_WARM = replace(
+    PAPER_CLOTHING_DF,
+    warm_up_method="ratio",
+    source="ours: the paper's warm-up with the ratio rule, then the schedule of its D_f",
+)
+AUTHORS_CODE_CLOTHING = replace(
+    PAPER_CLOTHING_DF, batch_size=56, product="sampled", source="the authors' program"
+)
+
+# ------------------------------------------------------------------ clean labels (appendix C.6)
+
+PAPER_CLEAN_CE = replace(
+    PAPER_DF,
+    schedule=((20, 5e-4), (20, 1e-4)),  # "40 epochs. The initial learning rate is 5e-4, and it decays 0.2"
+    source="paper, appendix C.6",
+)
+PAPER_CLEAN_CIFAR_CE = replace(
+    PAPER_CIFAR_CE, schedule=((150, 0.1), (100, 0.01), (50, 1e-3)), source="paper, appendix C.6"
+)
+PAPER_CLEAN_CIFAR_DF = replace(
+    PAPER_CIFAR_CE,
+    schedule=((60, 0.1), (60, 0.01), (60, 1e-3), (60, 1e-4)),  # "240 epochs ... decays 0.1 for every 60"
+    source="paper, appendix C.6",
+)
+PAPER_CLEAN_CIFAR100_CE = replace(
+    PAPER_CIFAR_CE, schedule=((60, 0.1), (60, 0.02), (40, 4e-3), (40, 8e-4)), source="paper, appendix C.6"
+)
+PAPER_CLEAN_CIFAR100_DF = replace(
+    PAPER_CIFAR_DF,
+    # "save the model at 120-th epoch as a warm-up model"
+    warm_up=replace(PAPER_CLEAN_CIFAR100_CE, schedule=PAPER_CLEAN_CIFAR100_CE.schedule[:2]),
+    source="paper, appendix C.6",
+)
+
+# ------------------------------------------------------------------ the embedded digits
 
 QUICK = Recipe(model="small-net", schedule=((40, 2e-3),), batch_size=64, source="ours, for the digits")
 QUICK_DMI = replace(
@@ -228,31 +394,182 @@ QUICK_WARM = replace(
     warm_up=replace(QUICK, schedule=((20, 2e-3),)),
     warm_up_method="ratio",
 )
-_QUICK = {"dmi": QUICK_DMI, "plugin": QUICK_WARM}
+
+QUICK_PAIRS_CE = replace(
+    QUICK, schedule=((20, 2e-3),), batch_size=128, source="ours, for pairs of the digits: 100 classes"
+)
+QUICK_PAIRS_DF = replace(  # with a hundred classes a divergence loses many of them unless it is warmed up
+    QUICK_PAIRS_CE, schedule=((12, 1e-3),), warm_up=replace(QUICK_PAIRS_CE, schedule=((8, 2e-3),))
+)
+QUICK_PAIRS_DMI = replace(QUICK_PAIRS_DF, schedule=((12, 1e-4),), batch_size=1000)
+QUICK_PAIRS_WARM = replace(QUICK_PAIRS_DF, batch_size=256, warm_up_method="ratio")
+
+# ------------------------------------------------------------------ which of them
+
+Recipes = dict[str, Recipe]
+REST = "any other method"
+
+
+def _cifar100(recipes: Recipes) -> Recipes:
+    """The same with the pixels of CIFAR-100."""
+
+    def on_cifar100(one: Recipe) -> Recipe:
+        warm_up = one.warm_up and on_cifar100(one.warm_up)
+        return replace(one, warm_up=warm_up, **CIFAR100_PIXELS)
+
+    return {method: on_cifar100(one) for method, one in recipes.items()}
+
+
+def _longer_warm_up(recipes: Recipes) -> Recipes:
+    """The same with the warm-up of 240 epochs that the paper has for CIFAR-100."""
+    warm_up = replace(PAPER_CIFAR_CE, source="paper, appendix C.5; rates from the authors' program")
+    return {method: replace(one, warm_up=warm_up) if one.warm_up else one for method, one in recipes.items()}
+
+
+_LAPTOP_MNIST = {
+    "blc": LAPTOP_CORRECTION,
+    "flc": LAPTOP_CORRECTION,
+    "dmi": LAPTOP_DMI,
+    "plugin": LAPTOP_WARM,
+    REST: LAPTOP_DF,
+}
+_LAPTOP_CIFAR = {
+    "ce": LAPTOP_CIFAR_CE,
+    "ratio": LAPTOP_CIFAR_CE,
+    "dmi": LAPTOP_CIFAR_DMI,
+    "plugin": LAPTOP_CIFAR_WARM,
+    REST: LAPTOP_CIFAR_DF,
+}
+_PAPER_MNIST = {
+    "blc": PAPER_CORRECTION,
+    "flc": PAPER_CORRECTION,
+    "dmi": PAPER_DMI,
+    "plugin": PAPER_WARM,
+    REST: PAPER_DF,
+}
+_PAPER_CIFAR = {
+    "ce": PAPER_CIFAR_CE,
+    "ratio": PAPER_CIFAR_CE,
+    "blc": PAPER_CIFAR_CORRECTION,
+    "flc": PAPER_CIFAR_CORRECTION,
+    "dmi": PAPER_CIFAR_DMI,
+    "plugin": PAPER_CIFAR_WARM,
+    REST: PAPER_CIFAR_DF,
+}
+_PAPER_CLOTHING = {
+    "ce": PAPER_CLOTHING_CE,
+    "ratio": PAPER_CLOTHING_CE,
+    "blc": PAPER_CLOTHING_CORRECTION,
+    "flc": PAPER_CLOTHING_CORRECTION,
+    "dmi": PAPER_CLOTHING_DMI,
+    "plugin": PAPER_CLOTHING_WARM,
+    REST: PAPER_CLOTHING_DF,
+}
+_QUICK = {"dmi": QUICK_DMI, "plugin": QUICK_WARM, REST: QUICK}
+_QUICK_PAIRS = {
+    "ce": QUICK_PAIRS_CE,
+    "ratio": QUICK_PAIRS_CE,
+    "dmi": QUICK_PAIRS_DMI,
+    "plugin": QUICK_PAIRS_WARM,
+    REST: QUICK_PAIRS_DF,
+}
+_RECIPES = {
+    "quick": {"digits": _QUICK, "paired-digits": _QUICK_PAIRS},
+    "laptop": {
+        "mnist": _LAPTOP_MNIST,
+        "fashion-mnist": _LAPTOP_MNIST,
+        "cifar-10": _LAPTOP_CIFAR,
+        "cifar-100": _cifar100(_LAPTOP_CIFAR | {"dmi": LAPTOP_CIFAR100_DMI}),
+    },
+    "paper": {
+        "mnist": _PAPER_MNIST,
+        "fashion-mnist": _PAPER_MNIST,
+        "cifar-10": _PAPER_CIFAR,
+        "cifar-100": _cifar100(
+            _longer_warm_up(_PAPER_CIFAR | dict.fromkeys(("blc", "flc"), PAPER_CIFAR100_CORRECTION))
+        ),
+        "clothing1m": _PAPER_CLOTHING,
+    },
+}
+_CLEAN = {  # the methods of the paper's table on clean labels; the others are trained as on noisy ones
+    "mnist": {"ce": PAPER_CLEAN_CE, "ratio": PAPER_CLEAN_CE},
+    "fashion-mnist": {"ce": PAPER_CLEAN_CE, "ratio": PAPER_CLEAN_CE},
+    "cifar-10": {
+        "ce": PAPER_CLEAN_CIFAR_CE,
+        "ratio": PAPER_CLEAN_CIFAR_CE,
+        **dict.fromkeys(DIVERGENCES, PAPER_CLEAN_CIFAR_DF),
+    },
+    "cifar-100": _cifar100(
+        {
+            "ce": PAPER_CLEAN_CIFAR100_CE,
+            "ratio": PAPER_CLEAN_CIFAR100_CE,
+            **dict.fromkeys(DIVERGENCES, PAPER_CLEAN_CIFAR100_DF),
+        }
+    ),
+}
+_VARIANTS = {
+    "paper-low-rate": dict.fromkeys(("mnist", "fashion-mnist"), PAPER_DF_LOW_RATE),
+    "authors-code": {
+        "mnist": AUTHORS_CODE,
+        "fashion-mnist": AUTHORS_CODE,
+        "cifar-10": AUTHORS_CODE_CIFAR,
+        "cifar-100": _cifar100({REST: AUTHORS_CODE_CIFAR})[REST],
+        "clothing1m": AUTHORS_CODE_CLOTHING,
+    },
+}
 
 
 def recipe(
-    dataset: str, method: str, mode: str = "quick", *, correction: str = "none", variant: str = "paper"
+    dataset: str,
+    method: str,
+    mode: str = "quick",
+    *,
+    correction: str = "none",
+    variant: str = "paper",
+    clean: bool = False,
 ) -> Recipe:
     """The recipe for a method on a dataset.
 
+    dataset: a name of ``DATASETS``. The digits and their pairs have the quick recipes only, MODE quick means
+        them; Clothing1M is too large for MODE laptop.
     correction: "exact" starts from the ratio rule, since T^-1 magnifies the noise of the gradient, and from
-        random weights it can lose a class; "paper" is trained as the paper does, from random weights.
-    dataset: digits, mnist or fashion-mnist; the digits have the quick recipes only, MODE quick means them.
+        random weights it can lose a class; "forward" starts from Pearson on logits; "paper" is trained as the
+        paper does.
     variant: a name of ``VARIANTS``; all but "paper" concern the divergences in MODE paper.
+    clean: whether the labels are clean, for which the paper has schedules of its own (MODE paper only).
     """
     mode, method = check_mode(mode), check_method(method)
     dataset, variant = choose("dataset", dataset, DATASETS), choose("variant", variant, tuple(VARIANTS))
     if variant != "paper":
-        if mode != "paper" or method in (BASELINES | OURS):
-            raise ValueError(f"variant {variant!r} concerns only the divergences in MODE 'paper'")
-        return {"paper-low-rate": PAPER_DF_LOW_RATE, "authors-code": AUTHORS_CODE}[variant]
-    key = "plugin" if correction == "exact" else method
-    if mode == "quick" or dataset == "digits":
-        return _QUICK.get(key, QUICK)
-    if mode == "laptop":
-        return _LAPTOP.get(key, LAPTOP_DF)
-    return _PAPER.get(key, PAPER_DF)
+        return _variant(dataset, method, mode, variant)
+    if mode == "quick":
+        dataset = quick_dataset(dataset)
+    elif dataset in _RECIPES["quick"]:
+        mode = "quick"
+    elif dataset not in _RECIPES[mode]:
+        raise ValueError(f"{dataset} has no recipe for MODE {mode!r}: choose MODE 'quick' or 'paper'")
+    recipes = _RECIPES[mode][dataset]
+    if clean and mode == "paper":
+        recipes = recipes | _CLEAN.get(dataset, {})
+    if correction == "forward":
+        return _forward(recipes["plugin"])
+    return recipes.get("plugin" if correction == "exact" else method, recipes[REST])
+
+
+def _forward(one: Recipe) -> Recipe:
+    """The same in smaller batches after a warm-up on free scores: from random weights, pairs can merge."""
+    return replace(
+        one,
+        batch_size=one.warm_up.batch_size,
+        warm_up_method="pearson-logit",
+        source="ours: a warm-up with Pearson on logits, then the method",
+    )
+
+
+def _variant(dataset: str, method: str, mode: str, variant: str) -> Recipe:
+    if mode != "paper" or method in (BASELINES | OURS):
+        raise ValueError(f"variant {variant!r} concerns only the divergences in MODE 'paper'")
+    return _VARIANTS[variant][choose(f"dataset with variant {variant!r}", dataset, tuple(_VARIANTS[variant]))]
 
 
 def check_method(method: str) -> str:
@@ -266,4 +583,8 @@ def check_correction(method: str, correction: str) -> str:
     correction = choose("correction", correction, CORRECTIONS)
     if correction != "none" and method in (BASELINES | OURS):
         raise ValueError(f"correction {correction!r} is for the divergences; method {method!r} takes none")
+    if (method, correction) == ("tv", "forward"):
+        raise ValueError(
+            "correction 'forward' trains through f', which is a step for 'tv': choose another divergence"
+        )
     return correction

@@ -1,12 +1,17 @@
 """The training loop: Algorithm 1 of the paper and everything it is compared with, on tensors that stay put.
 
 The whole dataset lives on the device, images as uint8; a step gathers its batch there, normalises it, and
-runs one forward and one backward pass. Evaluation never touches the weights, and nothing that is reported
-after training was used to choose: ``Run.summary`` tells the rules that need no clean label from the oracle.
+runs one forward and one backward pass. Images that are too many for that (``ImageFiles``) stay on the disk;
+processes decode them ahead, and the device does the rest. Evaluation never touches the weights, and nothing
+that is reported after training was used to choose: ``Run.summary`` tells the rules that need no clean label
+from the oracle.
 
 Every random draw of epoch n follows from (seed, n): the order of the examples, the peers of Algorithm 1 and
 dropout. A run that was killed and resumed from its last checkpoint therefore ends, on a CPU, in bitwise the
 same weights as one that was not.
+
+Under ``torchrun`` several processes train one model, see ``fdiv.distributed``. All of them draw the same
+order of the examples and each takes its part of every batch; dropout and augmentation differ between them.
 """
 
 from __future__ import annotations
@@ -17,7 +22,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,80 +32,29 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
-from fdiv.augment import crop_flip
-from fdiv.datasets import NoisySplit
+from fdiv.augment import augmentation
+from fdiv.datasets import ImageFiles, NoisySplit, default_workers
 from fdiv.device import pick_device
+from fdiv.distributed import World, locked, world
 from fdiv.explore import is_static
-from fdiv.files import replacing
+from fdiv.files import replacing, runs_folder
 from fdiv.losses import CrossEntropy, NoisyLabelLoss
 from fdiv.models import build_model
 from fdiv.names import choose
 from fdiv.recipes import NEEDS_TRANSITION, Recipe, build_loss, check_method, needs_transition
+from fdiv.runs import ORACLE, RULES, Run, State
 from fdiv.transition import estimate_transition
 
 __all__ = ["ORACLE", "RULES", "Run", "TrainingFailed", "fit", "predict", "train"]
 
-RULES = {
-    "last": "the last epoch",
-    "noisy-accuracy": "best accuracy on the noisy validation labels",
-    "noisy-objective": "best value of its own objective on the noisy validation data, the paper's rule",
-}
-ORACLE = "oracle"
 EVALUATION_BATCH = 1000
+STREAMED_BATCH = 250  # of images as large as Clothing1M's
 MEMORY_SAMPLE = 5000
-State = dict[str, Tensor]
+Images = Tensor | ImageFiles
 
 
 class TrainingFailed(RuntimeError):
     """The objective stopped being a number."""
-
-
-@dataclass(frozen=True, eq=False)
-class Run:
-    """What a training run leaves.
-
-    model: in evaluation mode, with the weights chosen by the rule "noisy-objective".
-    history: a row per epoch, see ``train``.
-    weights: for each of ``RULES`` the weights it chooses.
-    diagnosis: what looks wrong with the model, judged by noisy validation labels; empty where nothing does.
-    T: the transition matrix the loss was built with, where it was.
-    """
-
-    model: nn.Module
-    history: pd.DataFrame
-    weights: dict[str, State] = field(repr=False)
-    diagnosis: tuple[str, ...] = ()
-    T: np.ndarray | None = None
-
-    def use(self, rule: str) -> nn.Module:
-        """The model with the weights that ``rule`` chooses."""
-        self.model.load_state_dict(self.weights[choose("selection rule", rule, tuple(RULES))])
-        return self.model
-
-    def epoch(self, rule: str) -> int:
-        """The epoch that ``rule`` chooses, the first of equals; "oracle" looks at the clean test labels."""
-        rule = choose("selection rule", rule, (*RULES, ORACLE))
-        if rule == "last":
-            return int(self.history["epoch"].iloc[-1])
-        column = {
-            "noisy-accuracy": "validation_accuracy",
-            "noisy-objective": "validation_objective",
-            ORACLE: "test_accuracy",
-        }[rule]
-        return int(self.history["epoch"][self.history[column].idxmax()])
-
-    def accuracy(self, rule: str) -> float:
-        """Accuracy on the clean test data at the epoch that ``rule`` chooses."""
-        return float(self.history.set_index("epoch")["test_accuracy"][self.epoch(rule)])
-
-    def summary(self) -> pd.DataFrame:
-        """Per rule: its epoch, clean test accuracy, and regret, what is lost against the oracle's epoch."""
-        best = self.accuracy(ORACLE)
-        rows = [
-            {"rule": rule, "epoch": self.epoch(rule), "test_accuracy": self.accuracy(rule)}
-            for rule in (*RULES, ORACLE)
-        ]
-        return pd.DataFrame(rows).assign(regret=lambda table: best - table["test_accuracy"])
 
 
 def fit(
@@ -116,28 +70,34 @@ def fit(
 ) -> Run:
     """Train ``method`` by ``recipe``, with the stages that come before it.
 
-    A recipe with a warm-up trains that first. Where a transition matrix is needed and ``T`` is not given, a
-    network is trained with cross-entropy by the same recipe, T is estimated from it, and training starts
-    anew: for BLC and FLC as their authors estimate it, for a corrected divergence by counting labels.
+    A recipe with a warm-up trains that first. Where a transition matrix is needed and ``T`` is not given, it
+    is estimated from a network trained with cross-entropy: the warm-up if it was that, else one trained by
+    the same recipe, after which training starts anew. For BLC and FLC it is estimated as their authors do,
+    for a corrected divergence by counting labels.
 
     correction: "paper" or "exact" for a divergence, see ``FDivLoss``.
-    folder: where checkpoints are kept, one file per stage; a second call goes on where the first one stopped.
+    folder: where the checkpoint of the method is kept; a second call goes on where the first one stopped.
+        The stages before it are then kept in ``fdiv.files.runs_folder()`` and trained once for all methods.
     options: passed on to ``train``.
     """
     method, prior = check_method(method), label_shares(split)
+    options = options | {"seed": seed}
 
-    def stage(name: str, stage_recipe: Recipe, loss: NoisyLabelLoss, start: State | None = None) -> Run:
-        checkpoint = None if folder is None else Path(folder) / f"{name}.pt"
-        return train(split, stage_recipe, loss, seed=seed, start=start, checkpoint=checkpoint, **options)
+    def shared(name: str, stage_recipe: Recipe, loss: NoisyLabelLoss) -> Run:
+        if folder is None:
+            return train(split, stage_recipe, loss, **options)
+        return _shared_stage(name, split, stage_recipe, loss, **options)
 
-    start = None
+    start, network = None, None
     if recipe.warm_up is not None:
-        warm_up_loss = build_loss(recipe.warm_up_method, split.num_classes, label_prior=prior)
-        warm_up = stage("warm-up", recipe.warm_up, warm_up_loss)
-        start = warm_up.weights["noisy-accuracy" if recipe.warm_up_method == "ce" else "noisy-objective"]
+        with_ce = recipe.warm_up_method == "ce"
+        loss = build_loss(recipe.warm_up_method, split.num_classes, label_prior=prior)
+        warm_up = shared("warm-up", recipe.warm_up, loss)
+        start = warm_up.weights["noisy-accuracy" if with_ce else "noisy-objective"]
+        network = warm_up.model if with_ce else None
     if needs_transition(method, correction) and T is None:
-        first = stage("estimate-T", recipe, CrossEntropy(split.num_classes))
-        T = _estimate(first.model, split, recipe, patrini=method in NEEDS_TRANSITION)
+        network = network or shared("estimate-T", recipe, CrossEntropy(split.num_classes)).model
+        T = _estimate(network, split, recipe, patrini=method in NEEDS_TRANSITION)
     loss = build_loss(
         method,
         split.num_classes,
@@ -146,14 +106,27 @@ def fit(
         correction=correction,
         product=recipe.product,
     )
-    run = stage(method, recipe, loss, start)
-    return Run(run.model, run.history, run.weights, run.diagnosis, T)
+    checkpoint = None if folder is None else Path(folder) / f"{method}.pt"
+    return replace(train(split, recipe, loss, start=start, checkpoint=checkpoint, **options), T=T)
+
+
+def _shared_stage(
+    name: str, split: NoisySplit, recipe: Recipe, loss: NoisyLabelLoss, seed: int, **options: Any
+) -> Run:
+    """A stage that does not depend on the method: trained by the first run that needs it, read by the others.
+
+    Its place is named by the hash of all that decides its outcome. Who comes while another process trains it
+    waits, and goes on from its checkpoint should that process have died.
+    """
+    loss.set_epoch(0, recipe.epochs)
+    folder = runs_folder() / name / _fingerprint(split, recipe, loss, seed, None)[:16]
+    with locked(folder):
+        return train(split, recipe, loss, seed=seed, checkpoint=folder / f"{name}.pt", **options)
 
 
 def _estimate(model: nn.Module, split: NoisySplit, recipe: Recipe, patrini: bool) -> np.ndarray:
     """T from the posteriors of a network trained on the noisy labels."""
-    images = split.train_images.to(next(model.parameters()).device)
-    posteriors = predict(model, images, recipe).softmax(1)
+    posteriors = _predict_together(model, split.train_images, recipe).softmax(1)
     if patrini:
         percentile = 97 if split.num_classes <= 33 else None  # above, less than a class would be left
         return estimate_transition(posteriors, percentile=percentile, bootstrap=0).T
@@ -172,36 +145,42 @@ def train(
     progress: bool | None = None,
     on_epoch: Callable[[Mapping[str, Any]], None] | None = None,
     compile: bool = False,
+    workers: int | None = None,
 ) -> Run:
     """Minimise ``loss`` on the noisy training labels and watch what it does.
 
     The history has a row per epoch: ``epoch`` (from 1), ``learning_rate``, ``train_objective`` (mean over the
     steps), ``validation_objective`` and ``validation_accuracy`` (noisy labels), ``test_accuracy`` (clean
     labels, only looked at), ``memorised`` and ``corrected`` (the share of flipped training labels that the
-    model predicts as given, and as they were before), ``seconds``.
+    model predicts as given, and as they were before; nan where no clean ones are known), ``seconds``.
 
     start: weights to begin with; by default they are drawn from ``seed``.
     checkpoint: a file written after every epoch; where it exists the run goes on from it.
     progress: a bar with the time left; by default where somebody can see it.
     on_epoch: called with each new row of the history.
     compile: hand the model to ``torch.compile``; worth its minutes on long GPU runs.
+    workers: how many processes decode images that stay on the disk; by default ``default_workers()``.
+
+    Of several processes only the first writes the checkpoint, shows the bar and calls ``on_epoch``.
     """
+    everyone = world()
     device = pick_device() if device is None else torch.device(device)
     data = split.to(device)
-    session = _Session(data, recipe, loss, seed, start, device)
+    session = _Session(data, recipe, loss, seed, start, device, workers)
     loss.set_epoch(0, recipe.epochs)
     if checkpoint is not None:
         fingerprint = _fingerprint(split, recipe, loss, seed, start)
         session.resume(Path(checkpoint), fingerprint)
+    session.forward = everyone.parallel(session.model)
     if compile:
-        session.forward = torch.compile(session.model)
+        session.forward = torch.compile(session.forward)
     steps = _batch_count(len(data.train_labels), recipe.batch_size)
     with _bar(progress, recipe.epochs * steps, session.epoch * steps) as bar:
         while session.epoch < recipe.epochs:
             session.run_epoch(bar)
-            if checkpoint is not None:
+            if checkpoint is not None and everyone.is_main:
                 session.save(Path(checkpoint), fingerprint)
-            if on_epoch is not None:
+            if on_epoch is not None and everyone.is_main:
                 on_epoch(session.history[-1])
     return session.finish()
 
@@ -217,13 +196,19 @@ class _Session:
         seed: int,
         start: State | None,
         device: torch.device,
+        workers: int | None = None,
     ) -> None:
         self.data, self.recipe, self.seed, self.device = data, recipe, seed, device
-        with _seeded(seed, 0, device):
+        self.world = _checked_world(recipe.batch_size, len(data.train_labels))
+        self.augment = augmentation(recipe.augment)
+        self.workers = default_workers() if workers is None else workers
+        self.stream: Iterator[Tensor] | None = None
+        with _seeded(device, seed, 0):
             self.model = build_model(recipe.model, data.train_images, data.num_classes)
         if start is not None:
             self.model.load_state_dict(start)
         self.model.to(device, memory_format=torch.channels_last)
+        self.model = self.world.synchronised(self.model)
         self.forward: Callable[[Tensor], Tensor] = self.model
         self.loss = loss.to(device)
         self.loss.check = False  # the split has checked its labels
@@ -231,10 +216,11 @@ class _Session:
         half = _half(device)
         self.autocast = torch.autocast(device.type, dtype=half or torch.bfloat16, enabled=half is not None)
         self.scaler = torch.amp.GradScaler(device.type, enabled=half is torch.float16)
-        self.epoch = 0
+        self.epoch = self.steps = 0
         self.history: list[dict[str, float]] = []
         self.weights: dict[str, State] = {}
-        self.flipped = (data.train_labels != data.train_clean_labels).nonzero().flatten()[:MEMORY_SAMPLE]
+        clean = data.train_labels if data.train_clean_labels is None else data.train_clean_labels
+        self.flipped = (data.train_labels != clean).nonzero().flatten()[:MEMORY_SAMPLE]
 
     def run_epoch(self, bar: Any) -> None:
         """One pass over the training data, then a look at what it did."""
@@ -245,14 +231,18 @@ class _Session:
         self.loss.set_epoch(self.epoch, self.recipe.epochs)
         self.model.train()
         self.loss.train()
-        total, steps = torch.zeros((), device=self.device), 0
-        with _seeded(self.seed, self.epoch + 1, self.device):
-            for batch in self.batches():
+        total, self.steps = torch.zeros((), device=self.device), 0
+        with _seeded(self.device, self.seed, self.epoch + 1):
+            batches = list(self.batches())
+            if self.world.size > 1:  # the order is common to all processes, what follows is not
+                _seed(self.seed, self.epoch + 1, self.world.rank + 1)
+            self.stream = self.decoded(batches)
+            for batch in batches:
                 total += self.step(*batch)
-                steps += 1
                 bar.update()
+        self.world.share_buffers(self.model)
         self.epoch += 1
-        objective = -total.item() / steps
+        objective = -total.item() / self.steps
         if not np.isfinite(objective):
             raise TrainingFailed(
                 f"the objective became {objective} in epoch {self.epoch}: lower the learning rate ({rate:g}) "
@@ -276,44 +266,70 @@ class _Session:
         """0 .. count - 1 in a random order, drawn on the CPU so that every device sees the same."""
         return torch.randperm(count).to(self.device)
 
+    def decoded(self, batches: list[tuple[Tensor, Tensor | None, Tensor | None]]) -> Iterator[Tensor] | None:
+        """The images of the epoch from the disk, in the order in which ``images`` asks for them."""
+        if isinstance(self.data.train_images, Tensor):
+            return None
+        wanted = (part for joint, peers, _ in batches for part in (joint, peers) if part is not None)
+        own = (part[self.world.part(len(part))] for part in wanted)
+        return self.data.train_images.batches(own, self.workers, pin_memory=self.device.type == "cuda")
+
     def step(self, joint: Tensor, peer_images: Tensor | None, peer_labels: Tensor | None) -> Tensor:
         """One step of Algorithm 1; with the exact product term its second and third batch are not needed."""
         labels = self.data.train_labels
         self.optimiser.zero_grad(set_to_none=True)
+        self.steps += 1
         with self.autocast:
-            logits = self.forward(self.images(joint))
-            if peer_images is None:
-                value = self.loss(logits, labels[joint])
-            else:
-                peers = {
-                    "peer_logits": self.forward(self.images(peer_images)),
-                    "peer_labels": labels[peer_labels],
-                }
-                value = self.loss(logits, labels[joint], **peers)
-        self.scaler.scale(value).backward()
+            logits, peers = self.logits(joint), {}
+            if peer_images is not None:
+                peers = {"peer_logits": self.logits(peer_images), "peer_labels": labels[peer_labels]}
+            value = self.whole_loss(logits, labels[joint], peers)
+        self.scaler.scale(value if self.world.size == 1 else self.world.size * value).backward()
         self.scaler.step(self.optimiser)
         self.scaler.update()
         return value.detach()
 
+    def logits(self, indices: Tensor) -> Tensor:
+        """Those of a batch. Of several processes each computes a part and is told the others'."""
+        if self.world.size == 1:
+            return self.forward(self.images(indices))
+        own = indices[self.world.part(len(indices))]
+        return self.world.whole(self.forward(self.images(own)), len(indices))
+
+    def whole_loss(self, logits: Tensor, labels: Tensor, peers: dict[str, Tensor]) -> Tensor:
+        """The loss of the whole batch; where it draws, all processes draw the same."""
+        if self.world.size == 1:
+            return self.loss(logits, labels, **peers)
+        with _seeded(self.device, self.seed, self.epoch + 1, self.world.size + self.steps):
+            return self.loss(logits, labels, **peers)
+
     def images(self, indices: Tensor) -> Tensor:
         """A batch of training images, augmented and normalised on the device."""
-        batch = self.data.train_images[indices]
-        return normalise(crop_flip(batch) if self.recipe.augment == "crop-flip" else batch, self.recipe)
+        if self.stream is None:
+            batch = self.data.train_images[indices]
+        else:
+            batch = next(self.stream).to(self.device, non_blocking=True)
+        return normalise(self.augment.train(batch), self.recipe)
 
     def evaluate(self) -> dict[str, float]:
         """What the history says about this epoch."""
         data, flipped = self.data, self.flipped
+        clean = data.train_labels if data.train_clean_labels is None else data.train_clean_labels
         self.loss.eval()
-        validation = predict(self.model, data.validation_images, self.recipe)
-        test = predict(self.model, data.test_images, self.recipe)
-        memory = predict(self.model, data.train_images[flipped], self.recipe)
+        validation = self.predict(data.validation_images)
+        test = self.predict(data.test_images)
+        memory = self.predict(data.train_images[flipped])
         return {
             "validation_objective": self.loss.objective(validation, data.validation_labels).item(),
             "validation_accuracy": _agreement(validation, data.validation_labels),
             "test_accuracy": _agreement(test, data.test_labels),
             "memorised": _agreement(memory, data.train_labels[flipped]),
-            "corrected": _agreement(memory, data.train_clean_labels[flipped]),
+            "corrected": _agreement(memory, clean[flipped]),
         }
+
+    def predict(self, images: Images) -> Tensor:
+        """The logits of the present model, computed by all processes."""
+        return _predict_together(self.model, images, self.recipe, self.workers)
 
     def keep(self) -> None:
         """Copy the weights for every rule that would choose this epoch so far."""
@@ -362,18 +378,44 @@ class _Session:
     def finish(self) -> Run:
         """The run as a value, its model ready to predict."""
         run = Run(self.model.eval(), pd.DataFrame(self.history), self.weights)
-        validation = predict(run.use("noisy-objective"), self.data.validation_images, self.recipe)
+        run.use("noisy-objective")
+        validation = self.predict(self.data.validation_images)
         return replace(run, diagnosis=tuple(self.loss.diagnose(validation, self.data.validation_labels)))
 
 
-def predict(model: nn.Module, images: Tensor, recipe: Recipe) -> Tensor:
-    """The logits of ``model`` in evaluation mode, in large batches and without a trace of gradients."""
-    was_training = model.training
+def predict(model: nn.Module, images: Images, recipe: Recipe, workers: int | None = None) -> Tensor:
+    """The logits of ``model`` in evaluation mode, in large batches and without a trace of gradients.
+
+    workers: how many processes decode images that stay on the disk; by default ``default_workers()``.
+    """
+    was_training, change = model.training, augmentation(recipe.augment).test
     model.eval()
+    device = next(model.parameters()).device
     with torch.inference_mode():
-        parts = [model(normalise(part, recipe)) for part in images.split(EVALUATION_BATCH)]
+        parts = [
+            model(normalise(change(part.to(device, non_blocking=True)), recipe))
+            for part in _parts(images, device, workers)
+        ]
     model.train(was_training)
     return torch.cat(parts).clone() if parts else torch.empty(0)
+
+
+def _parts(images: Images, device: torch.device, workers: int | None) -> Iterator[Tensor]:
+    """``images`` in order, a batch at a time."""
+    if isinstance(images, Tensor):
+        yield from images.split(EVALUATION_BATCH)
+    elif len(images):
+        batches = torch.arange(len(images)).split(STREAMED_BATCH)
+        workers = default_workers() if workers is None else workers
+        yield from images.batches(batches, workers, pin_memory=device.type == "cuda")
+
+
+def _predict_together(model: nn.Module, images: Images, recipe: Recipe, workers: int | None = None) -> Tensor:
+    """``predict``, of which each process does its part and gets the whole."""
+    everyone, count = world(), len(images)
+    if everyone.size == 1 or count < everyone.size:
+        return predict(model, images, recipe, workers)
+    return everyone.whole(predict(model, images[everyone.part(count)], recipe, workers), count)
 
 
 def normalise(images: Tensor, recipe: Recipe) -> Tensor:
@@ -410,6 +452,14 @@ def _batch_count(examples: int, batch_size: int) -> int:
     return max(1, examples // batch_size)
 
 
+def _checked_world(batch_size: int, examples: int) -> World:
+    """The processes that train together, or a ``ValueError`` where a batch cannot be cut among them."""
+    everyone, smallest = world(), min(batch_size, examples)
+    if smallest < everyone.size:
+        raise ValueError(f"a batch of {smallest} cannot be cut among {everyone.size} processes: start fewer")
+    return everyone
+
+
 def _optimiser(recipe: Recipe, model: nn.Module) -> torch.optim.Optimizer:
     rate, decay = recipe.learning_rate(0), recipe.weight_decay
     match choose("optimiser", recipe.optimiser, ("adam", "adagrad", "sgd")):
@@ -429,20 +479,30 @@ def _half(device: torch.device) -> torch.dtype | None:
 
 
 @contextmanager
-def _seeded(seed: int, epoch: int, device: torch.device) -> Iterator[None]:
-    """Torch's generators seeded by (seed, epoch) inside, and as they were afterwards."""
+def _seeded(device: torch.device, *numbers: int) -> Iterator[None]:
+    """Torch's generators seeded by ``numbers``, such as seed and epoch, inside, and as before afterwards."""
     devices = [device] if device.type == "cuda" else []
     with torch.random.fork_rng(devices=devices):
-        torch.manual_seed(int(np.random.SeedSequence([seed, epoch]).generate_state(1)[0]))
+        _seed(*numbers)
         yield
+
+
+def _seed(*numbers: int) -> None:
+    """Seed torch's generators. Trailing zeros do not count, so 0 must not tell two streams apart."""
+    torch.manual_seed(int(np.random.SeedSequence(numbers).generate_state(1)[0]))
 
 
 def _fingerprint(
     split: NoisySplit, recipe: Recipe, loss: NoisyLabelLoss, seed: int, start: State | None
 ) -> str:
-    """A hash of all that decides the outcome of a run."""
-    digest = hashlib.sha256(repr((split.name, recipe, loss, seed)).encode())
-    tensors = [split.train_images, split.train_labels, split.validation_labels, *loss.state_dict().values()]
+    """A hash of all that decides the outcome of a run; files count by their paths."""
+    read = replace(recipe, warm_up=None, warm_up_method="", product="", source="")  # the rest is not read
+    digest = hashlib.sha256(repr((split.name, read, loss, seed)).encode())
+    tensors = [split.train_labels, split.validation_labels, *loss.state_dict().values()]
+    if isinstance(split.train_images, Tensor):
+        tensors.append(split.train_images)
+    else:
+        digest.update(split.train_images._paths.tobytes())
     for tensor in (*tensors, *(start or {}).values()):
         digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
     return digest.hexdigest()
@@ -453,7 +513,7 @@ def _bar(progress: bool | None, total: int, done: int) -> Iterator[Any]:
     """A tqdm bar over all steps; by default only on a terminal or in a live notebook."""
     from tqdm.auto import tqdm
 
-    shown = _is_watched() if progress is None else progress
+    shown = world().is_main and (_is_watched() if progress is None else progress)
     with tqdm(total=total, initial=done, disable=not shown, unit="step", leave=False) as bar:
         yield bar
 

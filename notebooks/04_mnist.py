@@ -27,35 +27,53 @@ MODE = "quick"  # the digits; "laptop" and "paper" train on MNIST itself
 NOISE = "uniform-high"
 METHOD = "tv"
 SEED = 0
+CORRECTION = "none"  # of a divergence: "paper" or "exact", see notebook 09
+TRANSITION = "estimated"  # or "true", where a method needs T
 
 # %% [markdown]
 # `METHOD` is any of the eight divergences or the five baselines, `NOISE` any setting of notebook 02.
 
-# %%
+# %% tags=["grid"]
 import pandas as pd
 import plotly.graph_objects as go
 import torch
-from cleanlab.rank import get_label_quality_scores
-from sklearn.metrics import roc_auc_score
 from torch.testing import assert_close
 
-from fdiv import claim, divergence
+from fdiv import DIVERGENCES, claim, divergence
 from fdiv.exercises import algorithm as exercises
-from fdiv.experiments import Experiment, noise_settings, noisy_data, run_experiment
+from fdiv.experiments import (
+    Experiment,
+    check_noise,
+    noise_settings,
+    noisy_data,
+    run_experiment,
+)
 from fdiv.explore import LiveFigure
 from fdiv.figures import curves_figure, images_figure, line_style, shares_figure
-from fdiv.files import ROOT
+from fdiv.grids import kept_folder, log_epoch
 from fdiv.label_errors import rank_label_errors
 from fdiv.lesson import check_parameters, seed_everything
 from fdiv.losses import FDivLoss
 from fdiv.models import build_model
-from fdiv.recipes import method_title, methods, recipe
+from fdiv.recipes import CORRECTIONS, OURS, method_title, methods, recipe
 from fdiv.results import our_accuracies, paper_accuracies
 from fdiv.training import label_shares, normalise, predict
 
 DATASET = "digits" if MODE == "quick" else "mnist"
-choices = {"NOISE": noise_settings(DATASET), "METHOD": methods()}
-check_parameters(choices=choices, MODE=MODE, NOISE=NOISE, METHOD=METHOD, SEED=SEED)
+check_parameters(
+    choices={
+        "METHOD": (*methods(), *OURS),
+        "CORRECTION": CORRECTIONS,
+        "TRANSITION": ("estimated", "true"),
+    },
+    MODE=MODE,
+    NOISE=NOISE,
+    METHOD=METHOD,
+    SEED=SEED,
+    CORRECTION=CORRECTION,
+    TRANSITION=TRANSITION,
+)
+NOISE = check_noise(DATASET, NOISE)
 
 # %% [markdown]
 # ## 1 The data
@@ -116,7 +134,7 @@ settings = recipe(DATASET, METHOD, MODE)
 seed_everything(SEED)
 model = build_model(settings.model, split.train_images, 10).eval()
 images, labels = normalise(split.train_images, settings), split.train_labels
-d = divergence("tv" if METHOD in ("ce", "blc", "flc", "dmi", "pl") else METHOD)
+d = divergence(METHOD if METHOD in DIVERGENCES else "tv")
 
 seed_everything(1)
 by_hand = algorithm_1(model, images, labels, d)
@@ -210,12 +228,37 @@ figure
 #
 # ## 4 Train
 #
-# `run_experiment` trains one method on one noise setting. Cross-entropy runs beside it, same network, same labels, same seed. In JupyterLab the curve grows as it trains. In modes *laptop* and *paper* each epoch is saved, so a run that is interrupted goes on where it stopped.
+# `run_experiment` trains one method on one noise setting. In modes *laptop* and *paper* each epoch is saved, so a run that is interrupted goes on where it stopped. (The cells of this section that are tagged `grid` are what `fdiv grid` executes for every run of a table, without the lesson around them.)
 
-# %% tags=["training"]
-pair = list(dict.fromkeys(["ce", METHOD]))
-names = {method: method_title(method) for method in pair}
-curves = {method: [] for method in pair}
+# %% tags=["grid"]
+trained = [METHOD]
+
+
+def train_method(method, noise, on_epoch=None):
+    what = Experiment(
+        dataset="mnist",
+        noise=noise,
+        method=method,
+        mode=MODE,
+        seed=SEED,
+        correction=CORRECTION if method == METHOD else "none",
+        transition=TRANSITION,
+    )
+    return run_experiment(what, kept_folder(what), on_epoch)[0]
+
+
+# %% [markdown]
+# Cross-entropy runs beside it, same network, same labels, same seed.
+
+# %%
+trained = list(dict.fromkeys(["ce", METHOD]))
+
+# %% [markdown]
+# In JupyterLab the curve grows as it trains.
+
+# %% tags=["grid"]
+names = {method: method_title(method) for method in trained}
+curves = {method: [] for method in trained}
 runs = {}
 
 
@@ -231,31 +274,26 @@ def draw_curves():
 
 
 # %% [markdown]
-# Now both are trained.
+# Now both are trained. A run that goes on from a checkpoint has only its later epochs to show meanwhile; its history has them all.
 
-
-# %% tags=["training", "nbval-ignore-output"]
-def train_method(method, noise, on_epoch=None):
-    what = Experiment(dataset=DATASET, noise=noise, method=method, mode=MODE, seed=SEED)
-    folder = None if MODE == "quick" else ROOT / "runs" / "train" / what.name
-    return run_experiment(what, folder, on_epoch)[0]
-
-
+# %% tags=["training", "grid", "nbval-ignore-output"]
 with LiveFigure(draw_curves) as figure:
-    for method in pair:
+    for method in trained:
 
         def on_epoch(row, curve=curves[method]):
             curve.append(row["test_accuracy"])
             figure.update()
+            log_epoch(row)
 
         runs[method] = train_method(method, NOISE, on_epoch)
+        curves[method] = list(runs[method].history["test_accuracy"])
 
 # %% [markdown]
 # **What to see**: cross-entropy rises first and then falls: it learns the class first and the individual wrong labels later. The f-divergence does not come back down as far. (On MNIST itself, with this small CNN and its dropout, a dozen epochs are too few to memorise much; the divergence still ends ahead.)
 #
 # Which epoch should you use? You have no clean labels, so three honest rules are reported: the last epoch, the best accuracy on *noisy* validation labels, and the best value of the objective on noisy validation data, which is the paper's rule. The **oracle** looks at the test labels. It is there to measure the others, not to be quoted.
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["grid", "nbval-ignore-output"]
 pd.concat({names[method]: run.summary() for method, run in runs.items()}).round(3)
 
 # %% [markdown]
@@ -319,7 +357,7 @@ last_accuracy = {
         method: (
             runs[method] if noise == NOISE else train_method(method, noise)
         ).accuracy("last")
-        for method in pair
+        for method in trained
     }
     for noise in settings_here
 }
@@ -329,7 +367,7 @@ last_accuracy = {
 
 # %% tags=["nbval-ignore-output"]
 figure = go.Figure()
-for method in pair:
+for method in trained:
     heights = [row[method] for row in last_accuracy.values()]
     figure.add_bar(
         x=list(last_accuracy),
@@ -388,8 +426,11 @@ images_figure(
 # %% [markdown]
 # **Against cleanlab.** The standard tool for this question is cleanlab. Its score, self-confidence, needs predicted probabilities, usually of a model trained with cross-entropy on *other* folds of the data. Let us give it three: the cross-entropy network after its last epoch, the same network at the epoch with the best noisy validation accuracy, and our robust network.
 
-
 # %% tags=["nbval-ignore-output"]
+from cleanlab.rank import get_label_quality_scores
+from sklearn.metrics import roc_auc_score
+
+
 def cleanlab_auroc(method, rule):
     model = runs[method].use(rule).cpu()
     logits = predict(model, split.train_images, recipe(DATASET, method, MODE))

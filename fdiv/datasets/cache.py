@@ -13,8 +13,8 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from fdiv.datasets.formats import Pair
 from fdiv.datasets.sources import Source, md5
 from fdiv.files import ROOT, replacing
 
@@ -31,14 +31,14 @@ class Form:
 
     folder: where its files lie, below the cache.
     checksums: the MD5 of each file, by the file's name.
-    read: makes the training and the test pair (images, labels) of the files' contents.
+    read: makes what they stand for of the files' contents, such as the training and the test pair.
     sources: where to have the files from, the best first.
     by_hand: the archive to put into the cache by hand; without one, the files themselves.
     """
 
     folder: str
     checksums: Mapping[str, str]
-    read: Callable[[Files], tuple[Pair, Pair]]
+    read: Callable[[Files], Any]
     sources: tuple[Source, ...]
     by_hand: str | None = None
 
@@ -53,8 +53,8 @@ def offline() -> bool:
     return os.environ.get("FDIV_OFFLINE", "") not in ("", "0")
 
 
-def obtain(title: str, forms: tuple[Form, ...]) -> tuple[Pair, Pair]:
-    """The training and the test pair of a dataset, from the cache or from the first source that has it right.
+def obtain(title: str, forms: tuple[Form, ...]) -> Any:
+    """What ``read`` makes of a dataset's files, from the cache or from the first source that has them right.
 
     title: what the dataset is called in messages.
     forms: the forms it may have, the preferred one first.

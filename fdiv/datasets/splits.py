@@ -11,9 +11,11 @@ import torch
 from torch import Tensor
 
 from fdiv.datasets.catalogue import Dataset
+from fdiv.datasets.streaming import ImageFiles
 
 VALIDATION = {
     "digits": 297,
+    "paired-digits": 1000,
     "mnist": 10_000,
     "fashion-mnist": 10_000,
     "cifar-10": 10_000,
@@ -26,21 +28,24 @@ class NoisySplit:
     """What one experiment reads.
 
     train_images, train_labels: to train on; the labels are noisy.
-    train_clean_labels: what these labels were before the noise; only to report what was memorised.
-    validation_images, validation_labels: to choose by; the labels are noisy too.
+    train_clean_labels: what these labels were before the noise, only to report what was memorised; None where
+        nobody knows, as for Clothing1M.
+    validation_images, validation_labels: to choose by; the labels are noisy too, but for Clothing1M clean, as
+        the paper uses them.
     test_images, test_labels: to look at; the labels are clean.
 
-    Images and labels are as in ``Dataset``; the images share its memory.
+    Images and labels are as in ``Dataset``, and the images share its memory; or the images are
+    ``ImageFiles``, which stay on the disk.
     """
 
     name: str
     num_classes: int
-    train_images: Tensor
+    train_images: Tensor | ImageFiles
     train_labels: Tensor
-    train_clean_labels: Tensor
-    validation_images: Tensor
+    train_clean_labels: Tensor | None
+    validation_images: Tensor | ImageFiles
     validation_labels: Tensor
-    test_images: Tensor
+    test_images: Tensor | ImageFiles
     test_labels: Tensor
 
     def to(self, device: torch.device | str) -> NoisySplit:
@@ -53,8 +58,9 @@ def noisy_split(dataset: Dataset, noisy_labels: Any, validation: int | None = No
     """Split the training examples in two, the last ones for validation, as the authors of the paper do.
 
     noisy_labels: one for each training example, an array, a tensor or a list of integers.
-    validation: how many examples to validate with; by default 10 000, and 297 of the digits, which leaves
-        50 000 to train on for MNIST and Fashion-MNIST, 40 000 for CIFAR, 1000 for the digits.
+    validation: how many examples to validate with; by default 10 000, which leaves 50 000 to train on for
+        MNIST and Fashion-MNIST and 40 000 for CIFAR; 297 of the digits, which leaves 1000; 1000 of their
+        pairs, which leaves 5000.
     """
     labels = checked_labels(noisy_labels, len(dataset.train_labels), dataset.num_classes)
     train = len(labels) - validation_count(dataset, validation)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from itertools import cycle
 from statistics import median
 
@@ -20,22 +21,33 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader
 from torchvision import transforms
 
-from fdiv.datasets import Dataset, DatasetMissing, NoisySplit, mnist, noisy_split
+from fdiv.datasets import Dataset, DatasetMissing, NoisySplit, cifar10, mnist, noisy_split
 from fdiv.device import pick_device
 from fdiv.files import RESULTS, write_text
-from fdiv.losses import FDivLoss
+from fdiv.losses import CrossEntropy, FDivLoss, NoisyLabelLoss
 from fdiv.noise import corrupt, paper_noise
 from fdiv.recipes import PAPER_DF
 from fdiv.results import provenance
 from fdiv.training import _Session, label_shares, normalise
 
 Step = Callable[[], object]
+CIFAR_STEP = replace(
+    PAPER_DF, model="preact-resnet-18", optimiser="sgd", momentum=0.9, weight_decay=5e-4, augment="crop-flip"
+)
 
 
 def measure(
-    question: str, variants: Mapping[str, Step], reference: str, rounds: int, steps: int
+    question: str,
+    variants: Mapping[str, Step],
+    reference: str,
+    rounds: int,
+    steps: int,
+    images: int | None = None,
 ) -> pd.DataFrame:
-    """Milliseconds per step of each variant, and the ratio to ``reference``."""
+    """Milliseconds per step of each variant, and the ratio to ``reference``.
+
+    images: how many training images a step sees; then images per second are said too.
+    """
     for step in variants.values():
         step()
     times: dict[str, list[float]] = {name: [] for name in variants}
@@ -51,6 +63,7 @@ def measure(
             "question": question,
             "variant": name,
             "milliseconds": round(1000 * median(taken), 3),
+            "images_per_second": round(images / median(taken), 1) if images else None,
             "ratio": round(median(t / r for t, r in zip(taken, times[reference], strict=True)), 3),
             "reference": reference,
         }
@@ -145,11 +158,42 @@ def steps_on_mnist(split: NoisySplit, rounds: int) -> pd.DataFrame:
         "bare step, cross-entropy": bare_step(bare_ce, nn.functional.cross_entropy),
         "exact, resident tensors": resident_step(exact),
     }
-    table = measure("a step on MNIST, batch 128", variants, "exact, resident tensors", rounds, steps=10)
+    size = PAPER_DF.batch_size
+    table = measure("a step on MNIST, batch 128", variants, "exact, resident tensors", rounds, 10, size)
     loop = measure(
-        "the loop over the bare step", bare_steps, "bare step, the same loss", 4 * rounds, steps=10
+        "the loop over the bare step", bare_steps, "bare step, the same loss", 4 * rounds, 10, size
     )
     return pd.concat([table, loop])
+
+
+# ------------------------------------------------------------------ one step on CIFAR-10, exact and sampled
+
+
+def steps_on_cifar(rounds: int) -> pd.DataFrame | None:
+    """A step of PreAct ResNet-18 on the real CIFAR-10; sampling the product takes a second forward pass."""
+    try:
+        data = cifar10()
+    except DatasetMissing as missing:
+        print(f"no steps on CIFAR-10: {missing}")
+        return None
+    split = noisy_split(data, corrupt(data.train_labels, paper_noise("cifar-10", "uniform-high"), seed=0))
+    split = split.to(pick_device())
+
+    def step(loss: NoisyLabelLoss) -> Step:
+        return resident_step(_Session(split, CIFAR_STEP, loss, 0, None, pick_device()))
+
+    variants = {
+        f"{product} product": step(FDivLoss("tv", 10, product=product, label_prior=label_shares(split)))
+        for product in ("exact", "sampled")
+    }
+    return measure(
+        f"a step of PreAct ResNet-18 on CIFAR-10, batch {CIFAR_STEP.batch_size}",
+        variants | {"cross-entropy": step(CrossEntropy(10))},
+        "exact product",
+        rounds,
+        5,
+        CIFAR_STEP.batch_size,
+    ).assign(pixels="CIFAR-10")
 
 
 # ------------------------------------------------------------------ growth of the loss alone
@@ -192,16 +236,37 @@ def mnist_or_its_shape() -> tuple[Dataset, str]:
         return Dataset("mnist", images, labels, images[:100], labels[:100], 10), "random pixels"
 
 
+def steps_and_growth(rounds: int) -> pd.DataFrame:
+    data, pixels = mnist_or_its_shape()
+    split = noisy_split(data, corrupt(data.train_labels, paper_noise("mnist", "uniform-high"), seed=0))
+    return pd.concat([steps_on_mnist(split, rounds), growth(rounds)]).assign(pixels=pixels)
+
+
+PARTS: dict[str, Callable[[int], pd.DataFrame | None]] = {"mnist": steps_and_growth, "cifar": steps_on_cifar}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=15, help="how often the variants take turns")
-    rounds = parser.parse_args().rounds
-    data, pixels = mnist_or_its_shape()
-    split = noisy_split(data, corrupt(data.train_labels, paper_noise("mnist", "uniform-high"), seed=0))
-    table = pd.concat([steps_on_mnist(split, rounds), growth(rounds)], ignore_index=True)
+    parser.add_argument("--only", choices=PARTS, help="measure one part; the others' lines of the table stay")
+    options = parser.parse_args()
+    parts = [options.only] if options.only else list(PARTS)
+    tables = [table for part in parts if (table := PARTS[part](options.rounds)) is not None]
+    if not tables:
+        return
+    table = pd.concat(tables, ignore_index=True)
     print(table.to_string(index=False))
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    write_text(table.assign(pixels=pixels, **provenance()).to_csv(index=False), RESULTS / "benchmarks.csv")
+    store(table.assign(**provenance()), keep_others=options.only is not None)
+
+
+def store(table: pd.DataFrame, keep_others: bool) -> None:
+    """Write benchmarks.csv; ``keep_others`` leaves the lines of questions that ``table`` does not answer."""
+    path = RESULTS / "benchmarks.csv"
+    if keep_others and path.exists():
+        old = pd.read_csv(path)
+        table = pd.concat([old[~old["question"].isin(table["question"])], table], ignore_index=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(table.to_csv(index=False), path)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,152 @@
+"""Clothing1M: a million photographs of clothes whose labels a program took from the words around them.
+
+Xiao et al., Learning from Massive Noisy Labeled Data for Image Classification (CVPR 2015). The dataset is
+given out by its authors on request, so nothing is fetched here: the folder is read as they distribute it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fdiv.datasets.cache import DatasetMissing, cache_folder
+from fdiv.datasets.splits import NoisySplit
+from fdiv.datasets.streaming import ImageFiles
+from fdiv.names import choose
+
+CLOTHES = (
+    "T-Shirt",
+    "Shirt",
+    "Knitwear",
+    "Chiffon",
+    "Sweater",
+    "Hoodie",
+    "Windbreaker",
+    "Jacket",
+    "Downcoat",
+    "Suit",
+    "Shawl",
+    "Dress",
+    "Vest",
+    "Underwear",
+)
+SUBSETS = ("balanced", "all")
+NOISY, CLEAN = "noisy_label_kv.txt", "clean_label_kv.txt"
+KEYS = {
+    "noisy_train": NOISY,
+    "clean_train": CLEAN,  # distributed, and not used by the paper
+    "clean_val": CLEAN,
+    "clean_test": CLEAN,
+}
+LOOKED_AT = 3
+SIZE = 256
+
+
+def clothing1m(folder: str | Path | None = None, subset: str = "balanced", seed: int = 0) -> NoisySplit:
+    """The split of the paper: noisy labels to train on, clean ones to choose by and to test with.
+
+    folder: where the dataset is; by default what ``FDIV_CLOTHING1M`` names, or clothing1m in the cache.
+    subset: "balanced" draws as many noisy training images of every class as the smallest class has (the
+        subset that the authors of the paper released has 14 x 18 976); "all" takes the whole million.
+    seed: which images the balanced subset consists of.
+    """
+    subset = choose("subset of Clothing1M", subset, SUBSETS)
+    root = dataset_folder(folder)
+    labels = {name: read_labels(root / name) for name in (NOISY, CLEAN)}
+    parts = {
+        part: read_part(root, part, labels[KEYS[part]]) for part in ("noisy_train", "clean_val", "clean_test")
+    }
+    if subset == "balanced":
+        images, given = parts["noisy_train"]
+        chosen = balanced(given, seed)
+        parts["noisy_train"] = images[chosen], given[chosen]
+    (train, train_labels), (validation, validation_labels), (test, test_labels) = parts.values()
+    return NoisySplit(
+        name="clothing1m",
+        num_classes=len(CLOTHES),
+        train_images=train,
+        train_labels=train_labels,
+        train_clean_labels=None,
+        validation_images=validation,
+        validation_labels=validation_labels,
+        test_images=test,
+        test_labels=test_labels,
+    )
+
+
+def dataset_folder(folder: str | Path | None) -> Path:
+    """The folder of the dataset, which must have everything that is distributed."""
+    given = folder or os.environ.get("FDIV_CLOTHING1M") or cache_folder() / "clothing1m"
+    root = Path(given).expanduser().absolute()
+    wanted = ("images", *(f"{part}_key_list.txt" for part in KEYS), NOISY, CLEAN)
+    lacking = [name for name in wanted if not (root / name).exists()]
+    if lacking:
+        raise DatasetMissing(
+            f"Clothing1M is not complete in {root} (no {', no '.join(lacking)}): ask its authors for it, as "
+            "https://github.com/Cysu/noisy_label says, and name with FDIV_CLOTHING1M the folder that has "
+            f"{', '.join(wanted)}"
+        )
+    return root
+
+
+def read_labels(path: Path) -> dict[str, int]:
+    """The label of each key, from lines of a key and a number."""
+    labels, valid = {}, {str(label): label for label in range(len(CLOTHES))}
+    for number, line in lines(path):
+        key, _, label = line.rpartition(" ")
+        if not key.strip():
+            raise ValueError(f"{path}, line {number}: {line!r} is not a path and a label")
+        if label not in valid:
+            raise ValueError(
+                f"{path}, line {number}: the label {label!r} is not a number from 0 to {len(CLOTHES) - 1}"
+            )
+        labels[key.rstrip()] = valid[label]
+    return labels
+
+
+def read_part(root: Path, part: str, labels: dict[str, int]) -> tuple[ImageFiles, Tensor]:
+    """The images and labels that a key list names, in its order.
+
+    A million files are not looked at one by one: only the first few, to see that the folder is the right one.
+    """
+    path, keys, values = root / f"{part}_key_list.txt", [], []
+    for number, key in lines(path):
+        if key not in labels:
+            raise ValueError(f"{path}, line {number}: {key!r} has no label in {KEYS[part]}")
+        keys.append(key)
+        values.append(labels[key])
+    if not keys:
+        raise ValueError(f"{path} names no images")
+    for key in keys[:LOOKED_AT]:
+        if not (root / key).is_file():
+            raise DatasetMissing(
+                f"Clothing1M is not complete in {root}: {path.name} names {key}, which is not there"
+            )
+    return ImageFiles([f"{root}{os.sep}{key}" for key in keys], SIZE), torch.tensor(values)
+
+
+def lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines of a text file that are not empty, stripped, with their numbers."""
+    with open(path, encoding="utf-8") as file:
+        for number, line in enumerate(file, start=1):
+            if line := line.strip():
+                yield number, line
+
+
+def balanced(labels: Tensor, seed: int) -> Tensor:
+    """Which examples to take so that every class has as many as the smallest, in their order."""
+    members = [np.flatnonzero(labels == label) for label in range(len(CLOTHES))]
+    count = min(map(len, members))
+    if not count:
+        empty = CLOTHES[min(range(len(CLOTHES)), key=lambda label: len(members[label]))]
+        raise ValueError(
+            f"no noisy training label is {empty}, so there is no balanced subset: choose subset='all'"
+        )
+    rng = np.random.default_rng(seed)
+    chosen = np.concatenate([rng.choice(group, count, replace=False) for group in members])
+    return torch.from_numpy(np.sort(chosen))

@@ -1,0 +1,124 @@
+"""Images that stay on the disk because there are too many of them for the memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader
+
+
+class BrokenImage(OSError):
+    """An image is not there or cannot be decoded; the message names it."""
+
+
+def default_workers() -> int:
+    """How many processes decode images where nobody says otherwise: one for each core, at most eight."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(8, cores)
+
+
+class ImageFiles:
+    """The images at ``paths``, each decoded when it is asked for, in place of a tensor that holds them all.
+
+    ``files[3]`` is one image, uint8 of shape (3, size, size); ``files[10:20]`` or ``files[indices]`` are
+    some of the files, and nothing is read. ``shape`` is that of the tensor they stand for.
+
+    size: every image is made colour and resized to ``size`` x ``size``, whatever its proportions were.
+    """
+
+    def __init__(self, paths: Sequence[str | Path], size: int = 256) -> None:
+        # One block of bytes: a million Path objects are large, and forked workers copy what they count.
+        self._paths = np.array([os.fsencode(path) for path in paths], dtype=np.bytes_)
+        self.size = size
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+    def __repr__(self) -> str:
+        return f"ImageFiles({len(self)} images of {self.size} x {self.size})"
+
+    @property
+    def shape(self) -> torch.Size:
+        """(n, 3, size, size), as of a tensor."""
+        return torch.Size((len(self), 3, self.size, self.size))
+
+    def path(self, index: int) -> Path:
+        """Where the image is."""
+        return Path(os.fsdecode(bytes(self._paths[index])))
+
+    def __getitem__(self, index: int | slice | Tensor | Sequence[int]) -> Tensor | ImageFiles:
+        if isinstance(index, Tensor):
+            index = index.cpu().numpy()
+        if not isinstance(index, slice) and np.ndim(index) == 0:
+            return read_image(self.path(index), self.size)
+        part = ImageFiles((), self.size)
+        part._paths = self._paths[index if isinstance(index, slice) else _whole_numbers(index)]
+        return part
+
+    def batches(
+        self, index_batches: Iterable[Sequence[int] | Tensor], workers: int = 0, pin_memory: bool = False
+    ) -> Iterator[Tensor]:
+        """For each of ``index_batches``, in their order, its images as one uint8 tensor on the CPU.
+
+        workers: so many processes decode ahead, a few batches each; 0 decodes here, when a batch is due.
+            See ``default_workers``.
+        pin_memory: whether batches lie in memory that a GPU can copy from while it computes.
+        """
+        loader = DataLoader(
+            _Decoder(self),
+            batch_sampler=(torch.as_tensor(batch).tolist() for batch in index_batches),
+            collate_fn=_stack,
+            num_workers=workers,
+            pin_memory=pin_memory,
+            generator=torch.Generator(),  # a loader draws a seed: not from the generator that training uses
+        )
+        for batch in loader:
+            if isinstance(batch, str):
+                raise BrokenImage(batch)
+            yield batch
+
+
+def read_image(path: Path, size: int) -> Tensor:
+    """The image as uint8 (3, size, size), or ``BrokenImage``: one sentence with its path."""
+    from PIL import Image
+
+    try:
+        with Image.open(path) as image:
+            pixels = np.array(image.convert("RGB").resize((size, size), Image.Resampling.BILINEAR))
+    except FileNotFoundError:
+        raise BrokenImage(f"the image {path} is not there") from None
+    except Exception as error:  # Pillow raises whatever its decoder happened to run into
+        raise BrokenImage(f"the image {path} cannot be read ({' '.join(str(error).split())})") from None
+    return torch.from_numpy(pixels).permute(2, 0, 1).contiguous()
+
+
+class _Decoder:
+    """What workers run: they return the sentence about a broken image, because raised it comes as a page."""
+
+    def __init__(self, files: ImageFiles) -> None:
+        self.files = files
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def __getitem__(self, index: int) -> Tensor | str:
+        try:
+            return self.files[index]
+        except BrokenImage as error:
+            return str(error)
+
+
+def _stack(images: list[Tensor | str]) -> Tensor | str:
+    """One tensor of all images, or the first sentence about a broken one."""
+    return next((image for image in images if isinstance(image, str)), None) or torch.stack(images)
+
+
+def _whole_numbers(index: Sequence[int] | np.ndarray) -> np.ndarray:
+    """Indices or a mask as NumPy takes them, also when there are none."""
+    array = np.asarray(index)
+    return array if array.size else array.astype(np.int64)
