@@ -51,7 +51,8 @@ def _parser() -> argparse.ArgumentParser:
         "train", help="one run of the paper; called again, it goes on where it stopped"
     )
     train.add_argument("dataset", help="digits, mnist, fashion-mnist, cifar-10, cifar-100 or clothing1m")
-    train.add_argument("--noise", default="uniform-low", help="a setting of the paper, or clean")
+    noise = "a setting of the paper, clean, human-..., or uniform-R or instance-R with a rate such as 0.45"
+    train.add_argument("--noise", default="uniform-low", help=noise)
     train.add_argument(
         "--method", default="tv", help="ce, blc, flc, dmi, pl, a divergence, ratio, pearson-logit or plugin"
     )
@@ -132,6 +133,7 @@ def _check(_: argparse.Namespace) -> int:
 
 
 def _train(options: argparse.Namespace) -> int:
+    from fdiv.distributed import world
     from fdiv.experiments import Experiment, experiment_folder, run_experiment
     from fdiv.grids.lesson import epoch_line
 
@@ -139,9 +141,10 @@ def _train(options: argparse.Namespace) -> int:
     experiment = Experiment(**given)
     folder = options.out or experiment_folder(experiment)
     _, result = run_experiment(experiment, folder, on_epoch=lambda row: print(epoch_line(row), flush=True))
-    for name, value in result.items():
-        print(f"{name:<26}{value}")
-    print(f"\nwritten to {folder}")
+    if world().is_main:  # of the processes that torchrun started
+        for name, value in result.items():
+            print(f"{name:<26}{value}")
+        print(f"\nwritten to {folder}")
     return 0
 
 

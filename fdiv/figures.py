@@ -329,9 +329,10 @@ def with_slider(figure_function: Callable[..., go.Figure], **values: Sequence[ob
 
 
 def _moving_layout(figure: go.Figure) -> dict[str, object]:
-    """The parts of a layout that a frame may change."""
+    """The parts of a layout that a frame may change; axes only where their ticks are named by hand."""
     layout = figure.layout.to_plotly_json()
-    return {part: layout[part] for part in ("title", "annotations", "shapes") if part in layout}
+    named = [axis for axis in ("xaxis", "yaxis") if "ticktext" in layout.get(axis, {})]
+    return {part: layout[part] for part in ("title", "annotations", "shapes", *named) if part in layout}
 
 
 def _slider(name: str, steps: Sequence[object], active: int) -> dict[str, object]:
@@ -363,38 +364,26 @@ def beside_figure(
     number that is nan is written as a dash; a cell where one of the two is missing stays grey.
     """
     ours, theirs = np.asarray(ours, dtype=float), np.asarray(theirs, dtype=float)
-
-    def written(number: float) -> str:
-        return "–" if np.isnan(number) else f"{number:.1f}"
-
-    text = [
-        [f"<b>{written(a)}</b><br>{written(b)}" for a, b in zip(*pair, strict=True)]
-        for pair in zip(ours, theirs, strict=True)
-    ]
-    figure = go.Figure(
-        go.Heatmap(
-            z=_compact(ours - theirs),
-            x=list(columns),
-            y=list(rows),
-            text=text,
-            texttemplate="%{text}",
-            textfont={"size": 11, "color": INK},
-            colorscale="RdBu",
-            zmin=-scale,
-            zmax=scale,
-            xgap=2,
-            ygap=2,
-            colorbar={"title": "ours − paper,<br>points"},
-            hovertemplate="%{y}, %{x}: %{z:+.2f} points<extra></extra>",
-        )
+    difference = ours - theirs
+    bar = {"title": "ours − paper,<br>points"}
+    heat = go.Heatmap(
+        z=_compact(difference), colorscale="RdBu", zmin=-scale, zmax=scale, xgap=2, ygap=2, colorbar=bar
     )
-    # nan leaves no text: the grey cells are written by a layer of their own
-    grey = [(i, j) for i, j in np.ndindex(*ours.shape) if np.isnan(ours[i, j] - theirs[i, j])]
-    for i, j in grey:
-        figure.add_annotation(
-            x=columns[j], y=rows[i], text=text[i][j], showarrow=False, font={"size": 11, "color": "#5B6570"}
-        )
-    figure.update_xaxes(side="top", showgrid=False, ticks="", tickangle=-30)
-    figure.update_yaxes(autorange="reversed", showgrid=False, ticks="", automargin=True)
-    figure.update_layout(title=title, height=170 + 44 * len(rows), margin_t=130, plot_bgcolor="#E9ECEF")
-    return figure
+    heat.update(hovertemplate="%{z:+.2f} points<extra></extra>")
+    figure = go.Figure(heat)
+    for i, j in np.ndindex(*difference.shape):
+        text = f"<b>{_number(ours[i, j])}</b><br>{_number(theirs[i, j])}"
+        dark = abs(difference[i, j]) > 0.6 * scale
+        font = {"size": 11, "color": "white" if dark else INK}
+        figure.add_annotation(x=j, y=i, text=text, showarrow=False, font=font)
+    ends = {"showgrid": False, "zeroline": False, "ticks": "", "type": "linear"}
+    names = {"tickvals": list(range(len(columns))), "ticktext": list(columns)}
+    figure.update_xaxes(**ends, **names, range=(-0.5, len(columns) - 0.5), side="top", tickangle=-35)
+    names = {"tickvals": list(range(len(rows))), "ticktext": list(rows)}
+    figure.update_yaxes(**ends, **names, range=(len(rows) - 0.5, -0.5), automargin=True)
+    figure.update_layout(height=210 + 44 * len(rows), margin_t=150, plot_bgcolor="#E9ECEF")
+    return figure.update_layout(title={"text": title, "y": 0.97, "yanchor": "top"})
+
+
+def _number(value: float) -> str:
+    return "–" if np.isnan(value) else f"{value:.1f}"

@@ -18,7 +18,20 @@ import torch
 
 from fdiv.device import pick_device
 from fdiv.files import PAPER, RESULTS, ROOT, write_text
+from fdiv.names import choose
+from fdiv.recipes import methods
 
+ROW = ["dataset", "noise", "method"]
+TABLES = (
+    "clean",
+    "main",
+    "main-full",
+    "all-methods",
+    "bias-mnist",
+    "bias-fashion-mnist",
+    "bias-cifar10",
+    "clothing1m",
+)
 KEY = ["dataset", "noise", "method", "mode", "seed", "correction", "transition", "variant"]
 ADDED_LATER = {"correction": "none"}  # what a result from before there was such a column means
 
@@ -30,6 +43,50 @@ def paper_accuracies() -> pd.DataFrame:
     ``gap`` is the printed difference to cross-entropy (table clean) or to no correction (tables bias-...).
     """
     return pd.read_csv(PAPER / "accuracies.csv")
+
+
+def paper_table(table: str) -> pd.DataFrame:
+    """One table of the paper: the columns of ``paper_accuracies`` without its name.
+
+    table: a name of ``TABLES``. "all-methods" has all thirteen methods under every noise setting of the main
+        table: what the paper prints in it and in the appendix, and nan for the three that it crosses out.
+    """
+    table, paper = choose("table", table, TABLES), paper_accuracies()
+    if table != "all-methods":
+        return paper[paper["table"] == table].drop(columns="table").reset_index(drop=True)
+    printed = paper[paper["table"].isin(["main", "main-full"])].drop_duplicates(ROW)
+    settings = printed[["dataset", "noise"]].drop_duplicates()
+    rows = settings.merge(pd.DataFrame({"method": methods()}), how="cross")
+    return rows.merge(printed.drop(columns="table"), on=ROW, how="left")
+
+
+def beside(
+    table: str, *, mode: str, dataset: str | None = None, rule: str = "noisy-objective"
+) -> pd.DataFrame:
+    """A table of the paper with our runs beside it: a row per dataset, noise and method, in percent.
+
+    ``paper`` is the paper's mean where it prints one, else its best. ``ours`` is the mean over our seeds at
+    the epoch that ``rule`` chooses, with ``std`` and ``seeds``; nan where nothing has been run.
+
+    table: a name of ``TABLES``; "bias-..." are runs with the paper's correction and the true T.
+    """
+    theirs = paper_table(table)
+    theirs["paper"] = theirs["mean"].fillna(theirs["max"])
+    if dataset is not None:
+        theirs = theirs[theirs["dataset"] == choose("dataset", dataset, tuple(theirs["dataset"].unique()))]
+    corrected = table.startswith("bias")
+    wanted = {
+        "mode": mode,
+        "variant": "paper",
+        "correction": "paper" if corrected else "none",
+        "transition": "true" if corrected else "estimated",
+    }
+    runs = our_accuracies()
+    runs = runs[(runs[list(wanted)] == pd.Series(wanted)).all(axis=1)]
+    column = f"accuracy_{rule}".replace("-", "_")
+    ours = runs.groupby(ROW)[column].agg(ours="mean", std="std", seeds="count").reset_index()
+    ours[["ours", "std"]] *= 100
+    return theirs[[*ROW, "paper"]].merge(ours, on=ROW, how="left").fillna({"seeds": 0})
 
 
 def paper_robustness() -> pd.DataFrame:

@@ -247,13 +247,11 @@ with_slider(memorising_figure, epoch=[1, 5, 10, 20, 40, 60, 80, 100])
 # | [03 Decoupling theorem](03_decoupling_theorem.ipynb) | noisy objective = clean objective + bias | the sparse theorem needs a correction beyond two classes |
 # | [04 MNIST](04_mnist.ipynb) | Algorithm 1 line by line | the product term needs no second forward pass |
 # | [05 Fashion-MNIST](05_fashion_mnist.ipynb) | all methods in one harness | which checkpoint you report moves the ranking |
-# | 06 CIFAR-10 | warm-up, the robustness curve | why all robust divergences draw the same curve |
-# | 07 CIFAR-100 | a hundred classes | where sampling the product becomes unstable |
-# | 08 Clothing1M | human noise | class-conditional theory meets instance-dependent noise |
+# | [06 CIFAR-10](06_cifar10.ipynb) | warm-up, the robustness curve | why all robust divergences draw the same curve |
+# | [07 CIFAR-100](07_cifar100.ipynb) | a hundred classes | a baseline that stops learning without saying so |
+# | [08 Clothing1M](08_clothing1m.ipynb) | human noise | the same T, another kind of noise, and the lead is gone |
 # | [09 Bias correction](09_bias_correction.ipynb) | estimating and undoing T | the paper's hardest setting is solvable |
-# | 10 Paper tables | every table, ours beside theirs | |
-#
-# A name without a link is planned and not written yet.
+# | [10 Paper tables](10_paper_tables.ipynb) | every table, ours beside theirs | what was measured, what was not, and what is misprinted |
 #
 # **Sliders.** They need a running kernel: open the notebook in JupyterLab (`make lab`) and run all cells. Beside each there is a figure that also works on a web page.
 #

@@ -442,4 +442,4 @@ exercises.paired_difference(paired_difference)
 # - Y. Liu, H. Guo, *Peer Loss Functions: Learning from Noisy Labels without Knowing Noise Rates*, ICML 2020.
 # - X. Bouthillier et al., *Accounting for Variance in Machine Learning Benchmarks*, MLSys 2021.
 #
-# **Next**: [09 Bias correction](09_bias_correction.ipynb) (06 to 08 are planned)
+# **Next**: [06 CIFAR-10: the warm-up, and one curve drawn three times](06_cifar10.ipynb)

@@ -465,7 +465,10 @@ cifar.pivot(index="noise", columns="method", values="max")[
 # ## Claims checked
 
 # %% tags=["claim", "nbval-check-output"]
-start = {k: pulls[k][(v.detach() - 1 / k_).abs().argmin()].item() for k, k_ in (("ce", 100), ("tv", 100))}
+start = {
+    k: pulls[k][(v.detach() - 1 / k_).abs().argmin()].item()
+    for k, k_ in (("ce", 100), ("tv", 100))
+}
 claim(
     "with a hundred classes an untrained model feels total variation less than a hundredth as much as cross-entropy",
     start["tv"] < start["ce"] / 100,
@@ -475,7 +478,10 @@ claim(
     "the paper's values of D_f follow from its accuracies, up to 72 % noise",
     up_to_72["off by"].abs().max() < 0.016,
 )
-claim("no g and no f*(g) leaves its chord by more than an eighth", bends.max().max() < 0.125)
+claim(
+    "no g and no f*(g) leaves its chord by more than an eighth",
+    bends.max().max() < 0.125,
+)
 
 # %% [markdown]
 # What the digits showed; made for mode quick only.

@@ -149,20 +149,20 @@ figure.update_layout(
 figure
 
 # %% [markdown]
-# **What to see**: with a hundred classes the sampled term is nearly all noise, and the exact one stays on the axis. This is what "unstable" means, and it is a matter of the estimator, not of the divergence.
+# **What to see**: with a hundred classes the sampled term is nearly all noise, and the exact one stays on the axis. It is a matter of the estimator, not of the divergence. Does it make training unstable?
 #
 # ## 3 With and without warm-up
 #
-# Does it matter in training? Four runs of total variation on the paired digits: product term sampled or exact, from random weights or after a warm-up with cross-entropy, all with the same number of epochs.
+# Four runs of total variation on the paired digits: product term sampled or exact, from random weights or after a warm-up with cross-entropy, all with the same number of epochs.
 
 # %% tags=["training"]
 settings = recipe("paired-digits", "tv")
-EPOCHS, WARM = 30, 6
-cold = replace(settings, schedule=((EPOCHS, settings.schedule[0][1]),), warm_up=None)
+EPOCHS, WARM, RATE = 16, 5, 5e-3
+cold = replace(settings, schedule=((EPOCHS, RATE),), warm_up=None)
 warm = replace(
     cold,
-    schedule=((EPOCHS - WARM, cold.schedule[0][1]),),
-    warm_up=replace(cold, schedule=((WARM, cold.schedule[0][1]),)),
+    schedule=((EPOCHS - WARM, RATE),),
+    warm_up=replace(cold, schedule=((WARM, RATE),)),
 )
 four = {
     f"{product}, {start}": fit(
@@ -195,7 +195,7 @@ figure.update_layout(
 figure
 
 # %% [markdown]
-# WHAT_TO_SEE_3
+# **What to see**: two things, of different size. Solid lines start where dotted ones never arrive: five epochs of cross-entropy are worth nearly forty points, because with a hundred classes the first steps of $D_f$ are tiny and classes get lost before they are found ([notebook 06](06_cifar10.ipynb)). Between orange and blue there is little: from random weights the exact term ended ahead in five of six comparisons that we made (two divergences, three seeds), by one to six points, and behind by three in one; after a warm-up they tie. So the scatter of section 2 is real and costs something at the start, but **it was mostly the start that was unstable**, and the exact term is worth its keep because it needs half the forward passes.
 #
 # ## 4 DMI and the empty class
 #
@@ -210,7 +210,7 @@ for classes, colour in ((10, "#0072B2"), (14, "#009E73"), (100, "#D55E00")):
         x=batches, y=chances, name=f"{classes} classes", line_color=colour
     )
 figure.add_vline(x=128, line_dash="dot", line_color="#999999")
-figure.update_xaxes(type="log", title="batch size (log scale)", tickvals=batches)
+figure.update_xaxes(type="log", title="batch size (log scale)", tickvals=batches[::2])
 figure.update_layout(
     title="The chance that a batch holds every class; dotted: the paper's batch",
     yaxis={"title": "chance", "tickformat": ".0%"},
@@ -257,7 +257,7 @@ best[["ce", "dmi"]].assign(difference=best["dmi"] - best["ce"]).round(2)
 #
 # ## 5 Fifty pairs
 #
-# The paper's sparse noise for CIFAR-100 splits the classes into fifty random pairs, with flip rates such as (75 %, 5 %). The matrix as it is, and with the classes sorted so that partners are neighbours:
+# The paper's sparse noise for CIFAR-100 splits the classes into fifty random pairs, with flip rates such as (75 %, 5 %). The matrix as it is; move the slider, and the classes are sorted so that partners are neighbours:
 
 
 # %%
@@ -270,7 +270,7 @@ together = np.ravel(np.column_stack([first, partner[first]]))
 
 
 def pairs_figure(order="as given"):
-    rows = together if order == "partners side by side" else np.arange(100)
+    rows = together if order == "sorted" else np.arange(100)
     figure = go.Figure(
         go.Heatmap(
             z=T[np.ix_(rows, rows)], colorscale="Blues", zmin=0, zmax=1, showscale=False
@@ -281,7 +281,7 @@ def pairs_figure(order="as given"):
     return figure.update_layout(title=f"T of fifty pairs, {order}", height=520)
 
 
-with_slider(pairs_figure, order=["as given", "partners side by side"])
+with_slider(pairs_figure, order=["as given", "sorted"])
 
 # %% [markdown]
 # In every pair one class keeps less than half of its labels. So, as in notebook 03, the formulas predict half accuracy for everything that follows the most frequent label, and full accuracy for whatever divides by the prior:
@@ -310,7 +310,9 @@ best.loc[["sparse"], ["ce", "blc", "flc", "dmi", "pl", "tv", "js", "kl"]]
 ways = {
     "TV": ("tv", "none"),
     "ratio rule, no T": ("ratio", "none"),
+    "Pearson on logits, no T": ("pearson-logit", "none"),
     "TV, exact correction, T known": ("tv", "exact"),
+    "KL, forward, T known": ("kl", "forward"),
 }
 sparse = {
     name: run_experiment(
@@ -397,7 +399,7 @@ claim(
     "the sampled product term scatters as the formula says",
     (scatter["sampled"] / scatter["predicted"] - 1).abs().max() < 0.15,
 )
-claim("the exact one does not scatter", scatter["exact"].max() == 0)
+claim("the exact one does not scatter", scatter["exact"].max() < 1e-12)
 claim(
     "at batch 128 no batch of a hundred classes is complete, and nearly all of ten are",
     exercises.all_present(100, 128) < 1e-9 and exercises.all_present(10, 128) > 0.99,
@@ -414,12 +416,26 @@ claim("and leave that of the ratio rule whole", predicted["ratio rule"] == 1)
 
 # %% tags=["claim", "nbval-check-output"]
 final = {name: history["test_accuracy"].iloc[-1] for name, history in four.items()}
-CLAIMS_3
+for product in ("sampled", "exact"):
+    claim(
+        f"a warm-up is worth more than 15 points, product term {product}",
+        final[f"{product}, warmed up"]
+        > final[f"{product}, from random weights"] + 0.15,
+    )
+claim(
+    "after a warm-up the two product terms tie within five points",
+    abs(final["sampled, warmed up"] - final["exact, warmed up"]) < 0.05,
+)
+claim("fifty pairs leave total variation at one half", 0.4 < sparse["TV"] < 0.55)
+claim(
+    "and the ways out above it",
+    min(value for name, value in sparse.items() if name != "TV") > 0.54,
+)
 
 # %% [markdown]
 # ## Summary
-# - The product term, sampled, scatters like $\sqrt{(K-1)/B}$ relative to its mean; summed over the classes it does not.
-# - With many classes the first steps of $D_f$ are small (notebook 06), so a warm-up is needed, and it is trained once for all methods.
+# - The product term, sampled, scatters like $\sqrt{(K-1)/B}$ relative to its mean; summed over the classes it does not, and it costs one forward pass less.
+# - With many classes the first steps of $D_f$ are small (notebook 06). What looks like an unstable estimate is mostly that; a warm-up cures it, and is trained once for all methods.
 # - DMI needs every class in every batch. At $K=100$ and batch 128 it silently does nothing.
 # - Pairs of classes halve accuracy with a hundred classes as with ten, and the same ways lead out.
 #

@@ -646,4 +646,4 @@ exercises.anchors_fail_up_to(anchors_fail_up_to)
 # - Y. Kong, G. Schoenebeck, *An Information Theoretic Framework For Designing Information Elicitation Mechanisms That Reward Truth-telling*, TEAC 2019: data processing and $f$-mutual information of reports.
 # - R. Linsker, *Self-Organization in a Perceptual Network*, 1988; A. Krause et al., *Discriminative Clustering by Regularized Information Maximization*, NeurIPS 2010: maximising the information of a classifier's answers.
 #
-# **Next**: 10 Paper tables (planned); back to [00 Start here](00_start_here.ipynb)
+# **Next**: [10 The paper's tables, next to ours](10_paper_tables.ipynb)

@@ -20,7 +20,11 @@ from fdiv.exercises import (
     decoupling,
     divergences,
     exercise,
+    human_noise,
+    many_classes,
     noise_models,
+    paper_tables,
+    robustness,
     start_here,
 )
 from fdiv.notebooks import find, read
@@ -119,6 +123,49 @@ def unpaired(a, b):
 def spread(a, b, ddof, divisor):
     gaps = np.subtract(a, b)
     return gaps.mean(), gaps.std(ddof=ddof) / divisor
+
+
+def ends(name):
+    d, v = divergence(name), torch.tensor([0.0, 1.0], dtype=torch.float64)
+    return d.activation(v).tolist(), d.conjugate_of_activation(v).tolist()
+
+
+def joint_alone(name, accuracy):
+    (g0, g1), _ = ends(name)
+    return accuracy * g1 + (1 - accuracy) * g0
+
+
+def dual_alone(name, accuracy):
+    _, (s0, s1) = ends(name)
+    return accuracy * s1 + (1 - accuracy) * s0
+
+
+def averaged_first(a, r, num_classes):
+    a, r = np.mean(a), np.mean(r)
+    return a * (1 - r) + (1 - a) * r / (num_classes - 1)
+
+
+def wrong_alike(a, r):
+    a, r = np.array(a), np.array(r)
+    return (a * (1 - r) + (1 - a) * r).mean()
+
+
+def right_vote(r, num_classes):
+    same = 1 / (num_classes - 1)
+    return 3 * r**2 * (1 - r) * (same + (1 - same) * 2 / 3) + r**3
+
+
+def mean_of(accuracies):
+    return sum(accuracies.values()) / len(accuracies)
+
+
+def paired_mean(first, second):
+    shared = first.keys() & second.keys()
+    return sum(first[s] - second[s] for s in shared) / max(len(shared), 1)
+
+
+def two_or_nan(first, second):
+    return None if len(first.keys() & second.keys()) == 1 else paired_mean(first, second)
 
 
 WRONG = [
@@ -223,6 +270,47 @@ WRONG = [
     (comparison.paired_difference, lambda a, b: spread(a, b, 1, 1), "that is the standard deviation"),
     (comparison.paired_difference, lambda a, b: spread(a, b, 0, 2), "use the divisor n - 1"),
     (comparison.paired_difference, lambda a, b: spread(a, b, 1, 4), "the standard error is"),
+    (robustness.value_of_certain, lambda d, a, k: joint_alone(d, a), "that is the joint term alone"),
+    (robustness.value_of_certain, lambda d, a, k: joint_alone(d, a) - dual_alone(d, a), "agree once in K"),
+    (robustness.value_of_certain, lambda d, a, k: 1.0, "10 classes it is 0.3046, not 1.0000"),
+    (robustness.accuracy_of, lambda d, v, k: v / robustness.confident_value(d, 1.0, k), "not proportional"),
+    (robustness.accuracy_of, lambda d, v, k: 0.0, "has accuracy 0.8, yours is 0.0000"),
+    (robustness.pull_ratio, lambda k: 1 / (2 * k * np.cosh(1 / k) ** 2), "upside down"),
+    (robustness.pull_ratio, lambda k: k, "that forgets the slope of g"),
+    (robustness.pull_ratio, lambda k: 2 * k, "not quite 1/2"),
+    (robustness.pull_ratio, lambda k: 1.0, "for 2 classes it is 5.086, yours is 1"),
+    (many_classes.relative_scatter, lambda k, b: (k - 1) / b, "take its root"),
+    (many_classes.relative_scatter, lambda k, b: (k - 1) ** 0.5, "that is for a single draw"),
+    (many_classes.relative_scatter, lambda k, b: ((k - 1) / b) ** 0.5 / k, "divide it by the mean"),
+    (many_classes.relative_scatter, lambda k, b: 0.0, "batch 128 it is 0.2652, yours is 0"),
+    (many_classes.classes_in_a_batch, lambda k, b: k * (1 - 1 / k) ** b, "how many are absent"),
+    (many_classes.classes_in_a_batch, lambda k, b: 1 - (1 - 1 / k) ** b, "the chance of one class"),
+    (many_classes.classes_in_a_batch, lambda k, b: min(k, b), "some class is met twice"),
+    (many_classes.classes_in_a_batch, lambda k, b: 0.0, "batch 128 it is 10, yours is 0"),
+    (many_classes.misled_classes, lambda T: [1, 2], "named rightly"),
+    (many_classes.misled_classes, lambda T: [i for i in range(4) if T[:, i].argmax() != i], "are columns"),
+    (many_classes.misled_classes, lambda T: [0], "the classes are [0, 3], yours are [0]"),
+    (human_noise.noisy_agreement, lambda a, r, k: averaged_first(a, r, k), "average after multiplying"),
+    (human_noise.noisy_agreement, lambda a, r, k: np.mean(np.multiply(a, 1 - np.array(r))), "now and then"),
+    (human_noise.noisy_agreement, lambda a, r, k: wrong_alike(a, r), "one of K - 1"),
+    (human_noise.noisy_agreement, lambda a, r, k: 0.0, "K = 10 it is 0.5889, yours 0"),
+    (human_noise.vote_of_three, lambda r, k: 3 * r**2 * (1 - r) + r**3, "for the same label, or by the draw"),
+    (human_noise.vote_of_three, lambda r, k: 1 - right_vote(r, k), "how often the vote is right"),
+    (human_noise.vote_of_three, lambda r, k: 0.0, "10 classes it is 0.0200, yours is 0.0000"),
+    (human_noise.balanced_subset, lambda y: [99], "indices into labels"),
+    (human_noise.balanced_subset, lambda y: [0, 0], "chosen twice"),
+    (human_noise.balanced_subset, lambda y: range(len(y)), "the same number"),
+    (human_noise.balanced_subset, lambda y: [0, 1, 2], "yours have 1"),
+    (paper_tables.gain_of_best, lambda n: 1.0, "one run gains nothing"),
+    (paper_tables.gain_of_best, lambda n: 2 * paper_tables.expected_maximum(n), "that is the range"),
+    (paper_tables.gain_of_best, lambda n: -paper_tables.expected_maximum(n), "take the largest"),
+    (paper_tables.gain_of_best, lambda n: 0.0, "for 2 runs it is 0.564, yours is 0.000"),
+    (paper_tables.difference, lambda a, b: None, "that makes two pairs"),
+    (paper_tables.difference, lambda a, b: -paired_mean(a, b), "first minus second"),
+    (paper_tables.difference, lambda a, b: mean_of(a) - mean_of(b), "pair them first"),
+    (paper_tables.difference, lambda a, b: 0.5, "the mean is 0.03, yours is 0.5000"),
+    (paper_tables.difference, lambda a, b: paired_mean(a, b), "a single pair says nothing"),
+    (paper_tables.difference, lambda a, b: two_or_nan(a, b), "without a shared seed"),
     (start_here.noise_rate, lambda c, n: (c == n).double().mean(), "share of labels that are right"),
     (start_here.noise_rate, lambda c, n: (c != n).sum(), "how many labels are wrong"),
     (start_here.noise_rate, lambda c, n: None, "returned None"),

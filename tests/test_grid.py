@@ -69,7 +69,6 @@ def rows_of(experiments):
 @pytest.mark.parametrize("table", sorted(set(paper_accuracies().table)))
 def test_a_grid_has_exactly_the_rows_of_its_table(table):
     rows = paper_accuracies().query("table == @table")[["dataset", "noise", "method"]]
-    rows["noise"] = rows["noise"].replace("human-noise", "human")
     grid = tables.expand(table)
     assert rows_of(grid) == Counter(rows.itertuples(index=False, name=None))
     corrected = ("paper", "true") if table.startswith("bias") else ("none", "estimated")

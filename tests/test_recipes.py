@@ -241,3 +241,35 @@ def test_bad_choices_are_named(call, message):
 def test_an_alias_is_the_method_it_stands_for():
     assert recipe("mnist", "Total Variation", "paper") is recipe("mnist", "tv", "paper")
     assert build_loss("hellinger", 10).divergence.name == "squared-hellinger"
+
+
+# ------------------------------------------------------------------ ours
+
+
+@pytest.mark.parametrize("dataset", DATASETS)
+def test_forward_correction_starts_from_free_scores_in_batches_of_the_warm_up(dataset):
+    mode = "paper" if dataset not in ("digits", "paired-digits") else "quick"
+    forward = recipe(dataset, "kl", mode, correction="forward")
+    assert forward.warm_up_method == "pearson-logit"
+    assert forward.batch_size == forward.warm_up.batch_size
+    assert forward.schedule == recipe(dataset, "plugin", mode).schedule
+
+
+def test_total_variation_cannot_be_corrected_forwards_and_says_so_before_training():
+    with pytest.raises(ValueError, match="is a step for 'tv': choose another divergence"):
+        recipes.check_correction("tv", "forward")
+    assert recipes.check_correction("js", "forward") == "forward"
+
+
+def test_pearson_on_logits_is_least_squares():
+    """Up to a constant, 1/4 of the mean squared distance to 2 (P/Q - 1), weighted by the prior."""
+    z, y = torch.randn(40, 4, dtype=torch.float64), torch.arange(40) % 4
+    prior = torch.full((4,), 0.25, dtype=torch.float64)
+    loss = build_loss("pearson-logit", 4, label_prior=prior)
+    target = 2 * (torch.eye(4, dtype=torch.float64)[y] / prior - 1)
+
+    def squared(scores):
+        return (prior * (scores - target) ** 2).sum(1).mean() / 4
+
+    other = torch.randn_like(z)
+    assert (loss(z, y) - loss(other, y)).item() == pytest.approx((squared(z) - squared(other)).item())

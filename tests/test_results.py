@@ -8,7 +8,19 @@ import torch
 
 from fdiv import results
 from fdiv.divergences import divergence
-from fdiv.results import KEY, collect, errata, paper_accuracies, paper_robustness, read_result
+from fdiv.recipes import methods
+from fdiv.results import (
+    KEY,
+    ROW,
+    beside,
+    collect,
+    errata,
+    our_accuracies,
+    paper_accuracies,
+    paper_robustness,
+    paper_table,
+    read_result,
+)
 
 TABLES = paper_accuracies()
 BASELINES = ["ce", "blc", "flc", "dmi", "pl"]
@@ -178,3 +190,56 @@ def test_a_result_without_what_names_the_run_is_refused(tmp_path):
     path.write_text('{"dataset": "mnist"}')
     with pytest.raises(ValueError, match=r"lacks noise, method, mode, seed"):
         read_result(path)
+
+
+def test_the_table_of_all_methods_has_what_the_paper_prints_and_gaps_for_the_rest():
+    table = paper_table("all-methods")
+    assert len(table) == 22 * 13
+    assert not table.duplicated(ROW).any()
+    assert set(table["method"]) == set(methods())
+    assert set(table[table["max"].isna()]["method"]) == {"reverse-kl", "squared-hellinger", "neyman"}
+    main = paper_table("main").merge(table, on=ROW)
+    assert (main["max_x"] == main["max_y"]).all()
+
+
+@pytest.mark.parametrize("table", results.TABLES)
+def test_beside_has_every_row_of_the_paper_once(table):
+    rows = beside(table, mode="paper")
+    assert rows[ROW].equals(paper_table(table)[ROW])
+    assert (rows["ours"].isna() == (rows["seeds"] == 0)).all()
+
+
+def test_beside_takes_the_mean_over_seeds_of_matching_runs_only(monkeypatch):
+    def run(seed, accuracy, **changes):
+        base = {"dataset": "mnist", "noise": "sparse-high", "method": "kl", "mode": "laptop", "seed": seed}
+        base |= {"correction": "none", "transition": "estimated", "variant": "paper"}
+        return base | {"accuracy_noisy_objective": accuracy, "accuracy_last": 0.0} | changes
+
+    runs = [
+        run(0, 0.4),
+        run(1, 0.6),
+        run(0, 0.9, mode="paper"),
+        run(0, 0.2, correction="paper", transition="true"),
+        run(0, 0.99, correction="exact", transition="true"),
+        run(0, 0.98, variant="authors-code"),
+    ]
+    monkeypatch.setattr(results, "our_accuracies", lambda: pd.DataFrame(runs))
+    cell = "method == 'kl' and noise == 'sparse-high'"
+    plain = beside("main", mode="laptop", dataset="mnist").query(cell).iloc[0]
+    assert (plain["ours"], plain["seeds"]) == (pytest.approx(50), 2)
+    assert plain["std"] == pytest.approx(100 * 0.02**0.5)
+    assert plain["paper"] == paper_table("main").query(f"dataset == 'mnist' and {cell}")["mean"].iloc[0]
+    assert beside("bias-mnist", mode="laptop").query(cell).iloc[0]["ours"] == pytest.approx(20)
+    assert (
+        beside("main", mode="laptop", rule="last").query(f"dataset == 'mnist' and {cell}")["ours"].iloc[0]
+        == 0
+    )
+    with pytest.raises(ValueError, match="no dataset is called 'svhn'"):
+        beside("main", mode="laptop", dataset="svhn")
+
+
+def test_every_committed_result_has_its_provenance_and_stands_once():
+    ours = our_accuracies()
+    assert not ours.duplicated(KEY).any()
+    assert ours[["commit", "torch", "python", "device", "date", "seconds"]].notna().all().all()
+    assert not ours["commit"].str.endswith("+").any()

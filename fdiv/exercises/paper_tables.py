@@ -39,7 +39,8 @@ def difference(answer: Callable[[Mapping[int, float], Mapping[int, float]], floa
         raise Wrong("seeds 1 and 2 are in both: that makes two pairs")
     if abs(got + 0.03) < 1e-9:
         raise Wrong("the sign is exchanged: first minus second")
-    if abs(got - (0.8 - 0.54 / 1.053)) < 5e-2:
+    unpaired = sum(first.values()) / 3 - sum(second.values()) / 3
+    if abs(got - unpaired) < 1e-9:
         raise Wrong("that is the difference of the means over different seeds: pair them first")
     if abs(got - 0.03) > 1e-9:
         raise Wrong(f"the shared seeds differ by 0.02 and 0.04, so the mean is 0.03, yours is {got:.4f}")

@@ -16,8 +16,8 @@ import yaml
 from fdiv.experiments import Experiment, check_noise
 from fdiv.modes import check_mode
 from fdiv.names import choose
-from fdiv.recipes import DATASETS, check_correction, check_method, methods
-from fdiv.results import our_accuracies, paper_accuracies, paper_robustness
+from fdiv.recipes import DATASETS, check_correction, check_method
+from fdiv.results import ROW, our_accuracies, paper_robustness, paper_table
 
 GRIDS = {
     "clean": "the paper's table on clean labels: 4 datasets, 4 methods",
@@ -30,7 +30,6 @@ GRIDS = {
     "robustness-figure": "the paper's figure: 3 divergences under ten rates of uniform noise",
     "all-methods": "all thirteen methods under every noise setting of the main table",
 }
-OUR_NAMES = {"human-noise": "human"}  # of noise settings, where the paper's tables have another
 FIELDS = tuple(field.name for field in fields(Experiment))
 Values = Mapping[str, Sequence[str]]
 
@@ -55,13 +54,8 @@ def expand(table: str, mode: str | None = None, seeds: int | None = None) -> lis
 def _rows(table: str) -> list[dict[str, Any]]:
     """The fields of each run of a table of the paper."""
     if table == "robustness-figure":
-        return paper_robustness()[["dataset", "noise", "method"]].to_dict("records")
-    paper = paper_accuracies()
-    if table == "all-methods":
-        settings = paper[paper.table == "main"][["dataset", "noise"]].drop_duplicates()
-        return [row | {"method": method} for row in settings.to_dict("records") for method in methods()]
-    rows = paper[paper.table == table].replace({"noise": OUR_NAMES})
-    rows = rows[["dataset", "noise", "method"]].to_dict("records")
+        return paper_robustness()[ROW].to_dict("records")
+    rows = paper_table(table)[ROW].to_dict("records")
     oracle = {"correction": "paper", "transition": "true"} if table.startswith("bias") else {}
     return [row | oracle for row in rows]
 
