@@ -337,8 +337,25 @@ def test_called_again_it_repairs_what_failed_and_what_is_half_written_and_trains
     assert {path.name for path in here.iterdir()} == {"05_fashion_mnist.ipynb", "log.txt", "result.json"}
 
 
+@pytest.mark.parametrize(
+    "experiment",
+    [
+        quick("ratio", "human-worse", "cifar-10"),
+        quick("kl", "sparse", "cifar-100", correction="forward", transition="true"),
+        quick("js", "human", "clothing1m"),
+    ],
+    ids=lambda experiment: experiment.dataset,
+)
+def test_the_notebooks_of_the_other_datasets_train_the_experiment_too(experiment, runs):
+    """Without a cluster, which the tests around this one have."""
+    outcome = execute(experiment, str(runs))
+    assert outcome.error is None
+    result = json.loads((experiment_folder(experiment) / "result.json").read_text())
+    _, expected = run_experiment(experiment)
+    assert {name: result[name] for name in KEY + ACCURACIES} == {n: expected[n] for n in KEY + ACCURACIES}
+
+
 def test_what_the_notebooks_of_a_grid_leave_is_the_experiment(executed):
-    """Add a run to the grid above for every notebook that has cells tagged ``grid``."""
     folder, grid, _ = executed
     for experiment in tables.expand(str(grid), "quick"):
         result = json.loads((folder / "runs" / "small" / experiment.name / "result.json").read_text())

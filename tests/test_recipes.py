@@ -112,7 +112,7 @@ def test_pixels_are_normalised_as_by_the_authors(mode):
 def test_on_a_laptop_all_methods_have_as_many_epochs(dataset):
     for method in (*methods(), "ratio", "plugin"):
         settings = recipe(dataset, method, "laptop")
-        assert settings.epochs + (settings.warm_up.epochs if settings.warm_up else 0) == 12
+        assert settings.epochs + (settings.warm_up.epochs if settings.warm_up else 0) == 14
         assert settings.model == "cifar-net"
 
 
