@@ -50,9 +50,8 @@ from fdiv.experiments import (
     run_experiment,
     stored_result,
 )
-from fdiv.explore import LiveFigure
 from fdiv.figures import curves_figure, line_style
-from fdiv.grids import kept_folder, log_epoch
+from fdiv.grids import kept_folder, watched
 from fdiv.lesson import check_parameters
 from fdiv.losses import FDivLoss
 from fdiv.models import build_model
@@ -186,29 +185,7 @@ def experiment(method=METHOD, noise=NOISE, **changes):
 # The curve grows while it trains.
 
 # %% tags=["grid", "training", "nbval-ignore-output"]
-curve = []
-
-
-def draw_curve():
-    return curves_figure(
-        {METHOD: curve},
-        list(range(1, len(curve) + 1)),
-        names={METHOD: method_title(METHOD)},
-        title=f"Accuracy on clean test data, {DATASET}, {NOISE}",
-        x_title="epoch",
-        y_title="accuracy",
-    )
-
-
-with LiveFigure(draw_curve) as live:
-
-    def on_epoch(row):
-        curve.append(row["test_accuracy"])
-        live.update()
-        log_epoch(row)
-
-    run, result = run_experiment(experiment(), kept_folder(experiment()), on_epoch)
-    curve[:] = run.history["test_accuracy"]
+run = watched(experiment())
 
 # %% [markdown]
 # What each rule of notebook 05 would report:
@@ -430,7 +407,7 @@ pd.Series(clean_digits, name="accuracy").to_frame().T.round(3)
 # %% [markdown]
 # ## 7 CIFAR-10 itself
 #
-# **On a laptop.** MODE *laptop* trains a small network (a few convolutions, 12 epochs) on the 40 000 training images. That is far from the paper's accuracy, and enough for its order: under uniform-high noise, where more than half of the labels are wrong, total variation ends above cross-entropy. Measured here, on the real images:
+# **On a laptop.** MODE *laptop* trains a small network (four convolutions, 14 epochs) on the 40 000 training images, without crops and flips: with them so few epochs memorise nothing, and there is nothing to resist. That is far from the paper's accuracy, and enough for its order: under uniform-high noise, where more than half of the labels are wrong, total variation ends above cross-entropy. Measured here, on the real images, in percent:
 
 # %% tags=["nbval-check-output"]
 ours = our_accuracies().query("dataset == 'cifar-10'")
@@ -438,6 +415,7 @@ columns = {
     "accuracy_last": "last epoch",
     "accuracy_noisy_accuracy": "by noisy accuracy",
     "accuracy_noisy_objective": "by the paper's rule",
+    "memorised_last": "memorised at the end",
 }
 laptop = ours.groupby(["mode", "noise", "method"])[list(columns)].mean()
 (100 * laptop.rename(columns=columns)).round(1)
@@ -465,13 +443,15 @@ cifar.pivot(index="noise", columns="method", values="max")[
 # ## Claims checked
 
 # %% tags=["claim", "nbval-check-output"]
-start = {
-    k: pulls[k][(v.detach() - 1 / k_).abs().argmin()].item()
-    for k, k_ in (("ce", 100), ("tv", 100))
-}
+untrained = (v.detach() - 1 / 100).abs().argmin()
 claim(
-    "with a hundred classes an untrained model feels total variation less than a hundredth as much as cross-entropy",
-    start["tv"] < start["ce"] / 100,
+    "of a hundred classes an untrained model feels total variation 100 times less than cross-entropy",
+    pulls["tv"][untrained] < pulls["ce"][untrained] / 100,
+)
+accuracies = laptop.loc["laptop", "uniform-high"].drop(columns="memorised_last")
+claim(
+    "on the real CIFAR-10 total variation ends above cross-entropy, by every rule",
+    (accuracies.loc["tv"] > accuracies.loc["ce"]).all(),
 )
 up_to_72 = paper.query("rate < 0.8")
 claim(

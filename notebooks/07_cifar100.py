@@ -47,15 +47,13 @@ from fdiv.experiments import (
     Experiment,
     check_noise,
     noisy_data,
-    quick_dataset,
     run_experiment,
 )
-from fdiv.explore import LiveFigure
-from fdiv.figures import curves_figure, images_figure, with_slider
-from fdiv.grids import kept_folder, log_epoch
+from fdiv.figures import images_figure, with_slider
+from fdiv.grids import watched
 from fdiv.lesson import check_parameters
 from fdiv.losses import DMI
-from fdiv.recipes import CORRECTIONS, OURS, method_title, methods, recipe
+from fdiv.recipes import CORRECTIONS, OURS, methods, recipe
 from fdiv.results import our_accuracies, paper_accuracies
 from fdiv.training import fit
 
@@ -72,7 +70,6 @@ check_parameters(
     CORRECTION=CORRECTION,
     TRANSITION=TRANSITION,
 )
-DATASET = quick_dataset("cifar-100") if MODE == "quick" else "cifar-100"
 NOISE = check_noise("cifar-100", NOISE)
 
 # %% [markdown]
@@ -335,38 +332,17 @@ pd.Series(sparse, name="accuracy").to_frame().T.round(3)
 # One method under one noise setting, from the parameters at the top: the paired digits in mode *quick*, CIFAR-100 itself in the others, warm-up included. This part is what `fdiv grid` executes for the tables.
 
 # %% tags=["grid", "training", "nbval-ignore-output"]
-experiment = Experiment(
-    dataset="cifar-100",
-    noise=NOISE,
-    method=METHOD,
-    mode=MODE,
-    seed=SEED,
-    correction=CORRECTION,
-    transition=TRANSITION,
-)
-curve = []
-
-
-def draw_curve():
-    return curves_figure(
-        {METHOD: curve},
-        list(range(1, len(curve) + 1)),
-        names={METHOD: method_title(METHOD)},
-        title=f"Accuracy on clean test data, {DATASET}, {NOISE}",
-        x_title="epoch",
-        y_title="accuracy",
+run = watched(
+    Experiment(
+        dataset="cifar-100",
+        noise=NOISE,
+        method=METHOD,
+        mode=MODE,
+        seed=SEED,
+        correction=CORRECTION,
+        transition=TRANSITION,
     )
-
-
-with LiveFigure(draw_curve) as live:
-
-    def on_epoch(row):
-        curve.append(row["test_accuracy"])
-        live.update()
-        log_epoch(row)
-
-    run, result = run_experiment(experiment, kept_folder(experiment), on_epoch)
-    curve[:] = run.history["test_accuracy"]
+)
 
 # %% [markdown]
 # What each rule of notebook 05 would report:

@@ -45,10 +45,7 @@ from fdiv.exercises import human_noise as exercises
 from fdiv.experiments import (
     Experiment,
     noise_settings,
-    quick_dataset,
-    run_experiment,
 )
-from fdiv.explore import LiveFigure
 from fdiv.figures import (
     curves_figure,
     images_figure,
@@ -56,7 +53,7 @@ from fdiv.figures import (
     matrix_figure,
     with_slider,
 )
-from fdiv.grids import kept_folder, log_epoch
+from fdiv.grids import watched
 from fdiv.lesson import check_parameters
 from fdiv.recipes import CORRECTIONS, OURS, method_title, methods, recipe
 from fdiv.results import our_accuracies, paper_accuracies
@@ -76,7 +73,6 @@ check_parameters(
     CORRECTION=CORRECTION,
     TRANSITION=TRANSITION,
 )
-DATASET = quick_dataset("clothing1m") if MODE == "quick" else "clothing1m"
 
 # %% [markdown]
 # ## 1 Two kinds of mistakes
@@ -302,38 +298,17 @@ laptop = ours.pivot_table("accuracy_noisy_objective", "noise", "method")
 # One method, from the parameters at the top: Clothing1M in mode *paper*; in mode *quick* the digits with noise that depends on the image, by the generator of Xia et al. that much of the literature uses. This part is what `fdiv grid` executes for the table.
 
 # %% tags=["grid", "training", "nbval-ignore-output"]
-experiment = Experiment(
-    dataset="clothing1m",
-    noise=NOISE,
-    method=METHOD,
-    mode=MODE,
-    seed=SEED,
-    correction=CORRECTION,
-    transition=TRANSITION,
-)
-curve = []
-
-
-def draw_curve():
-    return curves_figure(
-        {METHOD: curve},
-        list(range(1, len(curve) + 1)),
-        names={METHOD: method_title(METHOD)},
-        title=f"Accuracy on clean test data, {DATASET}",
-        x_title="epoch",
-        y_title="accuracy",
+run = watched(
+    Experiment(
+        dataset="clothing1m",
+        noise=NOISE,
+        method=METHOD,
+        mode=MODE,
+        seed=SEED,
+        correction=CORRECTION,
+        transition=TRANSITION,
     )
-
-
-with LiveFigure(draw_curve) as live:
-
-    def on_epoch(row):
-        curve.append(row["test_accuracy"])
-        live.update()
-        log_epoch(row)
-
-    run, result = run_experiment(experiment, kept_folder(experiment), on_epoch)
-    curve[:] = run.history["test_accuracy"]
+)
 
 # %% [markdown]
 # What each rule of notebook 05 would report:

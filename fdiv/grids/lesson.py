@@ -5,9 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fdiv.experiments import Experiment, experiment_folder
+from fdiv.experiments import Experiment, experiment_folder, run_experiment
+from fdiv.recipes import method_title
+from fdiv.training import Run
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 IN_GRID = "FDIV_GRID"  # set while a grid executes the cells tagged for it
 
@@ -15,6 +20,35 @@ IN_GRID = "FDIV_GRID"  # set while a grid executes the cells tagged for it
 def kept_folder(experiment: Experiment) -> Path | None:
     """Where a lesson keeps the run: a quick one nowhere, so that it trains each time, unless a grid asked."""
     return experiment_folder(experiment) if experiment.mode != "quick" or IN_GRID in os.environ else None
+
+
+def watched(experiment: Experiment) -> Run:
+    """Run an experiment in a lesson: the curve of its accuracy on clean test data grows while it trains."""
+    from fdiv.explore import LiveFigure
+    from fdiv.figures import curves_figure
+
+    curve: list[float] = []
+
+    def draw() -> go.Figure:
+        return curves_figure(
+            {experiment.method: curve},
+            range(1, len(curve) + 1),
+            names={experiment.method: method_title(experiment.method)},
+            title=f"Accuracy on clean test data, {experiment.noise} noise, MODE {experiment.mode}",
+            x_title="epoch",
+            y_title="accuracy",
+        )
+
+    with LiveFigure(draw) as figure:
+
+        def on_epoch(row: Mapping[str, Any]) -> None:
+            curve.append(row["test_accuracy"])
+            figure.update()
+            log_epoch(row)
+
+        run, _ = run_experiment(experiment, kept_folder(experiment), on_epoch)
+        curve[:] = run.history["test_accuracy"]  # all of it, also where the run went on from a checkpoint
+    return run
 
 
 def log_epoch(row: Mapping[str, Any]) -> None:
