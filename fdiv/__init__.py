@@ -7,7 +7,7 @@ Nothing here displays or prints on import, and the names below are all that most
 from fdiv.divergences import DIVERGENCES, Divergence, divergence
 from fdiv.explore import explore
 from fdiv.label_errors import rank_label_errors
-from fdiv.lesson import claim
+from fdiv.lesson import claim, show_environment
 from fdiv.losses import DMI, BackwardCorrection, CrossEntropy, FDivLoss, ForwardCorrection, PeerLoss
 from fdiv.transition import estimate_transition
 
@@ -25,4 +25,5 @@ __all__ = [
     "estimate_transition",
     "explore",
     "rank_label_errors",
+    "show_environment",
 ]

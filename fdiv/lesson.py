@@ -114,8 +114,12 @@ def _check_value(name: str, value: object, allowed: Collection[object] | None) -
         raise ValueError(f"{name} is {value!r}, which is not one of {', '.join(map(repr, allowed))}")
 
 
-def environment_report() -> None:
-    """Print whether this machine can run the course: Python, packages against their floors, device, cores."""
+def show_environment() -> None:
+    """Print whether this machine can run the course, and what to paste into a report of a fault.
+
+    The versions of Python and of the packages, those against the floors they need, the device and the cores.
+    """
+    print(f"{'fdiv':<24}{importlib.metadata.version('fdiv')}")
     print(f"{'Python':<24}{platform.python_version():<14}on {platform.system()} {platform.machine()}")
     for requirement in _floors():
         print(_verdict(requirement))

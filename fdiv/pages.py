@@ -29,11 +29,15 @@ MATHJAX = """window.MathJax = {
 
 @dataclass(frozen=True)
 class Lesson:
-    """What the course page says about a notebook, read off its opening cell."""
+    """What the course page says about a notebook, read off its opening cell and its figures.
+
+    picture: the first figure with a line, a bar or a contour; None where there is none.
+    """
 
     name: str
     title: str
     why: str
+    picture: dict | None = None
 
 
 def lesson(name: str, notebook: NotebookNode) -> Lesson:
@@ -41,7 +45,8 @@ def lesson(name: str, notebook: NotebookNode) -> Lesson:
     opening = notebook.cells[0].source
     title = re.search(r"^# (.+)$", opening, re.MULTILINE)
     why = re.search(r"\*\*Why\.\*\*\s+(.+?)(?:\n\s*\n|\Z)", opening, re.DOTALL)
-    return Lesson(name, title[1] if title else name, " ".join(why[1].split()) if why else "")
+    reason = " ".join(why[1].split()) if why else ""
+    return Lesson(name, title[1] if title else name, reason, _picture(notebook))
 
 
 def build(folder: Path, names: Sequence[str], seconds: Mapping[str, float] | None = None) -> Path:
@@ -107,10 +112,10 @@ def _link_pages(body: str, names: Collection[str]) -> str:
     return re.sub(r'href="(\d\d_\w+)\.ipynb(#[^"]*)?"', page, body)
 
 
-def _figure(figure: dict, identifier: str) -> str:
+def _figure(figure: dict, identifier: str, **config: bool) -> str:
     return pio.to_html(
         {key: figure[key] for key in ("data", "layout", "frames") if key in figure},
-        config={"responsive": True, "displaylogo": False},
+        config={"responsive": True, "displaylogo": False} | config,
         include_plotlyjs=False,
         full_html=False,
         auto_play=False,
@@ -119,9 +124,35 @@ def _figure(figure: dict, identifier: str) -> str:
     )
 
 
+def _picture(notebook: NotebookNode) -> dict | None:
+    """The figure to show in small; one with many traces is a sheet of images, and too fine for that."""
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    for output in outputs:
+        figure = output.get("data", {}).get(PLOTLY, {"data": []})
+        kinds = {trace.get("type", "scatter") for trace in figure["data"]}
+        if kinds & {"scatter", "bar", "contour", "histogram"} and len(figure["data"]) <= 16:
+            return figure
+    return None
+
+
+def _thumbnail(one: Lesson) -> str:
+    """The lesson's picture without words, which does not move and leads to the page."""
+    if one.picture is None:
+        return ""
+    layout = one.picture["layout"]
+    axes = {name: {**axis, "visible": False} for name, axis in layout.items() if "axis" in name}
+    kept = {name: layout[name] for name in ("barmode", "template") if name in layout}
+    bare = {"width": 200, "height": 120, "showlegend": False, "margin": dict.fromkeys("lrtb", 4)}
+    figure = {"data": one.picture["data"], "layout": kept | axes | bare}
+    drawn = _figure(figure, f"picture-{one.name}", staticPlot=True)
+    about = html.escape(re.sub(r"[$*`]", "", one.title), quote=True)
+    return f'<a href="{one.name}.html" class="picture" aria-label="A figure of {about}">{drawn}</a>'
+
+
 def _course(lessons: Sequence[Lesson], seconds: Mapping[str, float], claims: Sequence[int]) -> str:
     rows = "".join(
-        f'<tr><td><a href="{one.name}.html">{html.escape(one.title)}</a>{_inline(one.why)}</td>'
+        f"<tr><td>{_thumbnail(one)}</td>"
+        f'<td><a href="{one.name}.html">{html.escape(one.title)}</a>{_inline(one.why)}</td>'
         f"<td>{_time(seconds.get(one.name))}</td><td>{checked}</td></tr>"
         for one, checked in zip(lessons, claims, strict=True)
     )
@@ -130,8 +161,8 @@ def _course(lessons: Sequence[Lesson], seconds: Mapping[str, float], claims: Seq
         f"<main><h1>{COURSE}</h1>"
         "<p>An executable reading of <em>When Optimizing f-divergence is Robust with Label Noise</em> "
         "(Wei &amp; Liu, ICLR 2021). Every page below was executed on this machine.</p>"
-        f'<table class="course"><thead><tr><th>Notebook</th><th>Time</th><th>Claims checked</th></tr></thead>'
-        f"<tbody>{rows}</tbody></table></main>",
+        '<table class="course"><thead><tr><th></th><th>Notebook</th><th>Time</th><th>Claims checked</th></tr>'
+        f"</thead><tbody>{rows}</tbody></table></main>",
     )
 
 

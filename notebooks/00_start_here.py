@@ -37,7 +37,7 @@ from fdiv import claim, explore
 from fdiv.datasets import digits
 from fdiv.exercises import start_here
 from fdiv.figures import curves_figure, images_figure, shares_figure, with_slider
-from fdiv.lesson import check_parameters, environment_report, seed_everything
+from fdiv.lesson import check_parameters, seed_everything, show_environment
 
 check_parameters(MODE=MODE, SEED=SEED)
 EPOCHS = 100 if MODE == "quick" else 300
@@ -48,7 +48,7 @@ EPOCHS = 100 if MODE == "quick" else 300
 # No GPU is needed here. If a line says `FAIL`, it also says what to type.
 
 # %% tags=["nbval-ignore-output"]
-environment_report()
+show_environment()
 
 # %% [markdown]
 # ## 2 Half the labels are wrong

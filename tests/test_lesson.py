@@ -13,9 +13,9 @@ from fdiv.lesson import (
     assigned_literals,
     check_parameters,
     claim,
-    environment_report,
     refuse_unknown,
     seed_everything,
+    show_environment,
 )
 from fdiv.modes import MODES, check_mode
 
@@ -97,8 +97,8 @@ def test_seeding_repeats_every_generator():
     assert draw() == draw()
 
 
-def test_the_environment_report_names_the_packages_and_the_device(capsys):
-    environment_report()
+def test_the_report_of_the_environment_names_the_packages_and_the_device(capsys):
+    show_environment()
     printed = capsys.readouterr().out
     assert "torch " in printed
     assert "jupyterlab" in printed

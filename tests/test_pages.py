@@ -171,6 +171,26 @@ def test_the_course_page_says_why_how_long_and_how_many_claims(index):
     assert re.search(r"run earlier\|+1\|", rows[1])
 
 
+def test_the_course_page_shows_a_small_picture_of_a_lesson_that_has_a_figure(index):
+    first, second = re.findall(r"<tr>(.*?)</tr>", index, re.DOTALL)[1:]
+    assert 'aria-label="A figure of 00 · Noise &amp; &lt;bold&gt; T_{ij}"' in first
+    assert '"staticPlot": true' in first
+    assert first.count("plotly-graph-div") == 1
+    assert "plotly-graph-div" not in second
+
+
+def test_a_sheet_of_images_is_no_picture():
+    def figure(*traces):
+        data = {PLOTLY: {"data": list(traces), "layout": {}}}
+        return new_code_cell("draw", outputs=[new_output("display_data", data=data)])
+
+    sheet, line = figure({"type": "heatmap"}), figure({"type": "scatter", "y": [1]}, {"y": [2]})
+    crowd = figure(*[{"type": "scatter"}] * 40)
+    notebook = new_notebook(cells=[new_markdown_cell("# 01"), sheet, crowd, line])
+    assert len(lesson("01", notebook).picture["data"]) == 2
+    assert lesson("01", new_notebook(cells=[new_markdown_cell("# 01"), sheet, crowd])).picture is None
+
+
 def test_a_notebook_that_is_not_named_has_no_page(tmp_path):
     for name in ("00_a", "01_b"):
         nbformat.write(new_notebook(cells=[new_markdown_cell(f"# {name}")]), tmp_path / f"{name}.ipynb")
