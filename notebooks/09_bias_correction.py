@@ -489,6 +489,8 @@ order = real["mean"].unstack().sort_values("mnist", ascending=False).index
 shown.loc[order]
 
 # %% [markdown]
+# **What to see**: one half is no law of nature. Told $T$, or an estimate of it from the noisy labels themselves, the forward way ends where clean labels would; the plug-in comes close and is told nothing. The inverse is right on average and pays for its large weights with two or three points. Where a class died, `diagnosis` in the results file says so.
+#
 # The best numbers of the paper in this setting, over all its methods and tables, for comparison:
 
 # %% tags=["nbval-check-output"]
@@ -545,6 +547,27 @@ claim(
 )
 claim("every way out ends above it", accuracy.iloc[2:].min() > 0.54)
 claim("a stuck run says so", all(found[name].diagnosis for name in accuracy.index[:2]))
+
+# %% [markdown]
+# And the real datasets, from the committed runs:
+
+# %% tags=["claim", "nbval-check-output"]
+reached = real["mean"].unstack()
+known = reached.loc["KL, forward correction", "T"]
+nothing = reached.loc["Plug-in Pearson χ²", "nothing"]
+claim(
+    "told T: above 97 % on MNIST and 80 % on Fashion-MNIST",
+    known["mnist"] > 97 and known["fashion-mnist"] > 80,
+)
+claim(
+    "told nothing: above 95 % and 80 %",
+    nothing["mnist"] > 95 and nothing["fashion-mnist"] > 80,
+)
+best_of_paper = best.groupby("dataset")["max"].max()
+claim(
+    "each more than 25 points above the paper's best",
+    min((known - best_of_paper).min(), (nothing - best_of_paper).min()) > 25,
+)
 
 # %% [markdown]
 # ## Summary
