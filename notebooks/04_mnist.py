@@ -50,22 +50,18 @@ from fdiv.experiments import (
 )
 from fdiv.explore import LiveFigure
 from fdiv.figures import curves_figure, images_figure, line_style, shares_figure
-from fdiv.grids import kept_folder, log_epoch
+from fdiv.grids import CHOICES, kept_folder, log_epoch
 from fdiv.label_errors import rank_label_errors
 from fdiv.lesson import check_parameters, seed_everything
 from fdiv.losses import FDivLoss
 from fdiv.models import build_model
-from fdiv.recipes import CORRECTIONS, OURS, method_title, methods, recipe
+from fdiv.recipes import method_title, recipe
 from fdiv.results import our_accuracies, paper_accuracies
 from fdiv.training import label_shares, normalise, predict
 
 DATASET = "digits" if MODE == "quick" else "mnist"
 check_parameters(
-    choices={
-        "METHOD": (*methods(), *OURS),
-        "CORRECTION": CORRECTIONS,
-        "TRANSITION": ("estimated", "true"),
-    },
+    choices=CHOICES,
     MODE=MODE,
     NOISE=NOISE,
     METHOD=METHOD,

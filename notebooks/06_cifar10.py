@@ -51,20 +51,16 @@ from fdiv.experiments import (
     stored_result,
 )
 from fdiv.figures import curves_figure, line_style
-from fdiv.grids import kept_folder, watched
+from fdiv.grids import CHOICES, kept_folder, watched
 from fdiv.lesson import check_parameters
 from fdiv.losses import FDivLoss
 from fdiv.models import build_model
-from fdiv.recipes import CORRECTIONS, OURS, method_title, methods, recipe
+from fdiv.recipes import method_title, recipe
 from fdiv.results import our_accuracies, paper_accuracies, paper_robustness
 from fdiv.training import fit, predict
 
 check_parameters(
-    choices={
-        "METHOD": (*methods(), *OURS),
-        "CORRECTION": CORRECTIONS,
-        "TRANSITION": ("estimated", "true"),
-    },
+    choices=CHOICES,
     MODE=MODE,
     NOISE=NOISE,
     METHOD=METHOD,
@@ -91,6 +87,10 @@ for name in ("tv", "js", "pearson"):
     slope = torch.autograd.grad(divergence(name).activation(v).sum(), v)[0]
     pulls[name] = (slope * v * (1 - v)).detach()
 
+# %% [markdown]
+# Against $v$ on a logarithmic scale:
+
+# %%
 figure = curves_figure(
     pulls,
     v.detach(),
@@ -159,7 +159,7 @@ figure
 #
 # PreAct ResNet-18 (He et al., 2016): in every block normalisation and ReLU come *before* the convolution, so that the shortcut carries its input unchanged.
 
-# %%
+# %% tags=["nbval-check-output"]
 image = torch.zeros(1, 3, 32, 32)
 network = build_model("preact-resnet-18", image, 10)
 print(f"{sum(p.numel() for p in network.parameters()):,} parameters")
@@ -199,27 +199,21 @@ run.summary().round(4)
 # The paper's figure: symmetric noise of ten rates from 0 to 81 %, three divergences, the accuracy on clean test data and the value of $D_f$ there. In mode *quick* thirty small networks are trained on the digits. In the other modes this takes thirty runs of CIFAR-10, which is a job for `fdiv grid robustness-figure`; the cell then only collects what that left.
 
 # %% tags=["training"]
-three = ("tv", "js", "pearson")
-measured = []
-for method in three:
+rows, test = [], None
+for method in ("tv", "js", "pearson"):
     for rate in ROBUSTNESS_RATES:
         what = experiment(method, f"uniform-{rate:g}", correction="none")
         if MODE != "quick" and stored_result(what) is None:
             continue
-        trained, _ = run_experiment(what, kept_folder(what))
-        clean = noisy_data(DATASET, "clean").split
-        shares = torch.bincount(clean.test_labels) / len(clean.test_labels)
-        logits = predict(
-            trained.use("noisy-objective").cpu(),
-            clean.test_images,
-            recipe(DATASET, method, MODE),
-        )
-        value = FDivLoss(method, 10, label_prior=shares).objective(
-            logits, clean.test_labels
-        )
-        accuracy = (logits.argmax(1) == clean.test_labels).float().mean()
-        measured.append((method, rate, accuracy.item(), value.item()))
-measured = pd.DataFrame(measured, columns=["method", "rate", "accuracy", "value"])
+        test = test or noisy_data(DATASET, "clean").split
+        model = run_experiment(what, kept_folder(what))[0].use("noisy-objective").cpu()
+        logits = predict(model, test.test_images, recipe(DATASET, method, MODE))
+        shares = torch.bincount(test.test_labels) / len(test.test_labels)
+        loss = FDivLoss(method, 10, label_prior=shares)
+        accuracy = (logits.argmax(1) == test.test_labels).float().mean().item()
+        value = loss.objective(logits, test.test_labels).item()
+        rows.append((method, rate, accuracy, value))
+measured = pd.DataFrame(rows, columns=["method", "rate", "accuracy", "value"])
 
 # %% [markdown]
 # First the accuracy, with what we read off the paper's figure as markers (CIFAR-10, so lower; the paper prints no numbers for it):
@@ -228,21 +222,17 @@ measured = pd.DataFrame(measured, columns=["method", "rate", "accuracy", "value"
 # %% tags=["nbval-ignore-output"]
 def robustness_figure(column, title):
     figure = go.Figure()
-    for method, rows in measured.groupby("method", sort=False):
-        figure.add_scatter(
-            x=rows["rate"],
-            y=rows[column],
-            name=method_title(method),
-            line=line_style(method),
-        )
-    for method, rows in paper_robustness().dropna(subset=column).groupby("method"):
-        figure.add_scatter(
-            x=rows["rate"],
-            y=rows[column],
-            name=f"{method_title(method)}, paper",
-            mode="markers",
-            marker={"color": line_style(method)["color"], "symbol": "x", "size": 8},
-        )
+    read_off = paper_robustness().dropna(subset=column)
+    for where, table in ((DATASET, measured), ("paper", read_off)):
+        for method, part in table.groupby("method", sort=False):
+            figure.add_scatter(
+                x=part["rate"],
+                y=part[column],
+                name=f"{method_title(method)}, {where}",
+                mode="markers" if where == "paper" else "lines",
+                line=line_style(method),
+                marker={"symbol": "x", "size": 8},
+            )
     figure.update_layout(title=title, xaxis_title="noise rate", yaxis_title=column)
     return figure.update_xaxes(tickformat=".0%")
 
@@ -283,7 +273,7 @@ measured["predicted"] = [
 # %% [markdown]
 # The same for the paper's own figure: its accuracies, put into the formula, against its values of $D_f$.
 
-# %%
+# %% tags=["nbval-check-output"]
 paper = paper_robustness().dropna()
 paper["predicted"] = [
     value_of_certain(m, a)
@@ -299,29 +289,22 @@ paper.pivot(index="rate", columns="method", values="off by").round(3)
 
 # %% tags=["nbval-ignore-output"]
 figure = go.Figure()
-for label, rows, symbol in (("paper", paper, "x"), (DATASET, measured, "circle-open")):
-    for method, part in rows.groupby("method"):
-        marker = {"color": line_style(method)["color"], "symbol": symbol, "size": 9}
-        figure.add_scatter(
-            x=part["predicted"],
-            y=part["value"],
-            mode="markers",
-            marker=marker,
-            name=f"{method_title(method)}, {label}",
-        )
-figure.add_scatter(
-    x=[0, 0.9],
-    y=[0, 0.9],
-    mode="lines",
-    line={"color": "#999999", "dash": "dot"},
-    name="equal",
-)
+both = pd.concat({"paper": paper, DATASET: measured}, names=["where"])
+for (where, method), part in both.groupby(["where", "method"]):
+    symbol = "x" if where == "paper" else "circle-open"
+    figure.add_scatter(
+        x=part["predicted"],
+        y=part["value"],
+        mode="markers",
+        marker={"color": line_style(method)["color"], "symbol": symbol, "size": 9},
+        name=f"{method_title(method)}, {where}",
+    )
+figure.add_shape(type="line", x0=0, y0=0, x1=0.9, y1=0.9, line_dash="dot")
 figure.update_layout(
-    title="The objective follows from the accuracy",
+    title="The objective follows from the accuracy (dotted: equal)",
     xaxis_title="predicted from the accuracy",
     yaxis_title="value of the objective",
 )
-figure
 
 # %% [markdown]
 # **What to see**: everything on one line. The figure of the paper therefore does *not* compare three divergences: among certain classifiers all $D_f$ of the fixed activation rank alike, and differ by a factor.
@@ -329,28 +312,21 @@ figure
 # What differs is the way there, where $v$ lies between 0 and 1. But also there $g_f$ is nearly straight. Choose a divergence and see how far it bends:
 
 
-# %% tags=["interactive"]
+# %% tags=["interactive", "nbval-check-output"]
 def bend_figure(name="tv"):
     d, v = divergence(name), torch.linspace(0, 1, 101, dtype=torch.float64)
-    curves = {"g": d.activation(v), "f* of g": d.conjugate_of_activation(v)}
+    curves = {name: d.activation(v), "f*(g)": d.conjugate_of_activation(v)}
     unit = {key: (y - y[0]) / (y[-1] - y[0]) for key, y in curves.items()}
     figure = curves_figure(
-        {name: unit["g"]},
+        unit,
         v,
         names={name: "g"},
         title=f"{d.title}: g and f*(g), each brought to [0, 1]",
         x_title="v",
         y_title="from its value at 0 to its value at 1",
     )
-    figure.add_scatter(
-        x=v.numpy(), y=unit["f* of g"].numpy(), name="f*(g)", line_dash="dash"
-    )
-    return figure.add_scatter(
-        x=[0, 1],
-        y=[0, 1],
-        name="straight",
-        line={"color": "#999999", "dash": "dot"},
-        mode="lines",
+    return figure.add_shape(
+        type="line", x0=0, y0=0, x1=1, y1=1, line={"dash": "dot", "color": "#999999"}
     )
 
 
@@ -386,7 +362,7 @@ bends.round(3)
 #
 # Is there a price when the labels are clean? The paper's table: cross-entropy, and the gap of each divergence to it.
 
-# %%
+# %% tags=["nbval-check-output"]
 clean_table = paper_accuracies().query("table == 'clean'")
 clean_table.pivot(index="dataset", columns="method", values="mean")[
     ["ce", "tv", "js", "kl"]
@@ -433,7 +409,7 @@ laptop = ours.groupby(["mode", "noise", "method"])[list(columns)].mean()
 #
 # **Not run here**: this repository has been built on two CPU cores, where one epoch of that network takes half an hour. The code path is the one that trained MNIST, and its steps with the real network on the real images are tested and timed (`make bench`). The paper's numbers, to compare with:
 
-# %%
+# %% tags=["nbval-check-output"]
 cifar = paper_accuracies().query("table == 'main' and dataset == 'cifar-10'")
 cifar.pivot(index="noise", columns="method", values="max")[
     ["ce", "blc", "flc", "dmi", "pl", "tv", "js", "kl"]

@@ -339,7 +339,7 @@ print(
 #
 # so the network regresses the ratio itself, and 6.0 and 4.7 are far apart. No warm-up, no $T$, one keyword. On the table, with random scores:
 
-# %%
+# %% tags=["nbval-check-output"]
 noisy_joint = T / 10
 Q = tables.product(noisy_joint)
 scores = torch.randn(10, 10, generator=generator, dtype=torch.float64)

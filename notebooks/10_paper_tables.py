@@ -189,6 +189,11 @@ curve = ours[
     ours["noise"].str.fullmatch(r"uniform-[\d.]+") & ours["correction"].eq("none")
 ]
 curve = curve.assign(rate=curve["noise"].str.removeprefix("uniform-").astype(float))
+
+# %% [markdown]
+# Lines are ours, crosses the paper's:
+
+# %%
 figure = go.Figure()
 for (dataset, method), rows in curve.groupby(["dataset", "method"]):
     rows = rows.groupby("rate")["accuracy_noisy_objective"].mean()
@@ -229,9 +234,8 @@ listed["verdict"].value_counts().to_frame("statements")
 
 # %% tags=["nbval-check-output"]
 wrong = listed[listed["verdict"] != "holds"]
-wrong[["item", "where", "printed", "corrected"]].style.hide(axis="index").set_uuid(
-    "errata"
-)
+pd.set_option("display.max_colwidth", None)
+wrong.set_index("item")[["where", "printed", "corrected"]]
 
 # %% [markdown]
 # ## 9 The story in five figures
@@ -307,6 +311,11 @@ ways = ways.assign(
 )
 ways = ways.groupby(["way", "dataset"])["accuracy_noisy_objective"].mean().unstack()
 ways = ways.dropna().sort_values("mnist")
+
+# %% [markdown]
+# In the order of what was reached on MNIST:
+
+# %%
 figure = go.Figure()
 for dataset, colour in (("fashion-mnist", "#E69F00"), ("mnist", "#0072B2")):
     figure.add_bar(

@@ -129,3 +129,19 @@ def test_the_picture_was_drawn_from_the_stored_outputs():
 
 def test_ci_runs_the_test_command_of_the_readme():
     assert (ROOT / ".ci" / "run").read_text().rstrip().endswith("\nmake test")
+
+
+def test_every_measured_number_of_the_readme_stands_in_the_results():
+    """Means over seeds of our runs, at the chosen or the last epoch, or what the paper prints."""
+    from fdiv.results import KEY, our_accuracies, paper_accuracies
+
+    section = (ROOT / "README.md").read_text().split("### What has been run")[1].split("\nA step with")[0]
+    runs = our_accuracies().groupby([name for name in KEY if name != "seed"])
+    ours = 100 * runs[["accuracy_noisy_objective", "accuracy_last"]].mean()
+    paper = paper_accuracies()[["max", "mean", "std"]]
+    known = [*ours.to_numpy().ravel(), *paper.to_numpy().ravel()]
+    written = re.findall(r"(?<![-\w])\d+\.\d+(?!\w)", section)
+    assert len(written) > 15
+    for number in written:
+        decimals = len(number.split(".")[1])
+        assert number in {f"{value:.{decimals}f}" for value in known}, number

@@ -4,6 +4,6 @@ Every run is trained once, in ``runs/train/<run>/``, whichever grid asked for it
 copies of what came out. A notebook that ``fdiv grid`` executes needs ``kept_folder`` and ``log_epoch``.
 """
 
-from fdiv.grids.lesson import kept_folder, log_epoch, watched
+from fdiv.grids.lesson import CHOICES, kept_folder, log_epoch, watched
 
-__all__ = ["kept_folder", "log_epoch", "watched"]
+__all__ = ["CHOICES", "kept_folder", "log_epoch", "watched"]

@@ -8,12 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fdiv.experiments import Experiment, experiment_folder, run_experiment
-from fdiv.recipes import method_title
+from fdiv.recipes import CORRECTIONS, OURS, method_title, methods
 from fdiv.training import Run
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
+CHOICES = {  # of the parameters that name a run
+    "METHOD": (*methods(), *OURS),
+    "CORRECTION": CORRECTIONS,
+    "TRANSITION": ("estimated", "true"),
+}
 IN_GRID = "FDIV_GRID"  # set while a grid executes the cells tagged for it
 
 
