@@ -370,7 +370,9 @@ def beside_figure(
         z=_compact(difference), colorscale="RdBu", zmin=-scale, zmax=scale, xgap=2, ygap=2, colorbar=bar
     )
     heat.update(hovertemplate="%{z:+.2f} points<extra></extra>")
-    figure = go.Figure(heat)
+    missing = np.where(np.isnan(difference), 1.0, np.nan)
+    grey = {"colorscale": [(0, "#E9ECEF"), (1, "#E9ECEF")], "showscale": False, "hoverinfo": "skip"}
+    figure = go.Figure([go.Heatmap(z=_compact(missing), xgap=2, ygap=2, **grey), heat])
     for i, j in np.ndindex(*difference.shape):
         text = f"<b>{_number(ours[i, j])}</b><br>{_number(theirs[i, j])}"
         dark = abs(difference[i, j]) > 0.6 * scale
@@ -381,7 +383,7 @@ def beside_figure(
     figure.update_xaxes(**ends, **names, range=(-0.5, len(columns) - 0.5), side="top", tickangle=-35)
     names = {"tickvals": list(range(len(rows))), "ticktext": list(rows)}
     figure.update_yaxes(**ends, **names, range=(len(rows) - 0.5, -0.5), automargin=True)
-    figure.update_layout(height=210 + 44 * len(rows), margin_t=150, plot_bgcolor="#E9ECEF")
+    figure.update_layout(height=210 + 44 * len(rows), margin_t=150)
     return figure.update_layout(title={"text": title, "y": 0.97, "yanchor": "top"})
 
 

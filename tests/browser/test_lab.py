@@ -130,12 +130,13 @@ def test_every_cell_ran_without_an_error(lab, server, name):
     before = twin.stat().st_mtime_ns
     lab.keyboard.press("Control+s")
     wait_until(lambda: twin.stat().st_mtime_ns > before and is_whole(twin), MOVE, "saved")
+    source = server.folder / f"{name}.py"
+    wait_until(lambda: pair_differences(source) == [], MOVE, "the text written too, and equal")
     notebook = nbformat.read(twin, as_version=4)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))
     outputs = [output for cell in code for output in cell.outputs]
     assert [o for o in outputs if o.output_type == "error" or o.get("name") == "stderr"] == []
-    assert pair_differences(server.folder / f"{name}.py") == []
 
 
 def test_saving_leaves_the_text_as_it_was(lab, server, name):
