@@ -526,6 +526,11 @@ claim(
 claim("flip rates 15 % too small cost nothing here", gap(-0.15)[2] == 0)
 claim("flip rates 30 % too small leave the model half wrong", gap(-0.3)[1] == 0)
 claim("D_f itself is best at the perfect model", int(np.argmax(information)) == 50)
+
+# %% [markdown]
+# About the ways without an inverse:
+
+# %% tags=["claim", "nbval-check-output"]
 claim("so is the forward objective", int(np.argmax(forward)) == 50)
 claim(
     "Pearson on free scores is least squares onto the ratio",
@@ -568,6 +573,11 @@ claim(
     "told nothing: above 95 % and 80 %",
     nothing["mnist"] > 95 and nothing["fashion-mnist"] > 80,
 )
+
+# %% [markdown]
+# Beside the paper's best:
+
+# %% tags=["claim", "nbval-check-output"]
 best_of_paper = best.groupby("dataset")["max"].max()
 claim(
     "each more than 25 points above the paper's best",
