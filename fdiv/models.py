@@ -32,18 +32,19 @@ def cnn(channels: int = 1, size: int = 28, num_classes: int = 10) -> nn.Sequenti
     """The convolutional net of DMI, which the paper trains on MNIST and Fashion-MNIST (appendix C.5).
 
     Two convolutions of 5 x 5 without padding, each halved by max pooling, dropout, one linear layer:
-    18 378 parameters for images of 28 x 28.
+    18 378 parameters for images of 28 x 28. The ReLU comes after the pooling, where it has a quarter of the
+    work: as it is monotone, the order changes neither an output nor a gradient.
     """
     side = ((size - 4) // 2 - 4) // 2
     if side < 1:
         raise ValueError(f"the CNN needs images of at least 16 x 16 pixels, not {size} x {size}")
     return nn.Sequential(
         nn.Conv2d(channels, 16, kernel_size=5),
-        nn.ReLU(),
         nn.MaxPool2d(2),
+        nn.ReLU(),
         nn.Conv2d(16, 32, kernel_size=5),
-        nn.ReLU(),
         nn.MaxPool2d(2),
+        nn.ReLU(),
         nn.Flatten(),
         nn.Dropout(0.5),
         nn.Linear(32 * side * side, num_classes),

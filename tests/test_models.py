@@ -74,12 +74,22 @@ def test_size_of_resnet50():
     assert parameters(resnet50(pretrained=False)) == theirs - 2049 * 1000 + 2049 * 14 == 23_536_718
 
 
-def test_the_cnn_is_layer_by_layer_the_one_of_dmi():
-    layers = [(type(layer), getattr(layer, "p", None)) for layer in cnn()]
-    assert [kind for kind, _ in layers] == [
-        nn.Conv2d, nn.ReLU, nn.MaxPool2d, nn.Conv2d, nn.ReLU, nn.MaxPool2d, nn.Flatten, nn.Dropout, nn.Linear,
+def test_the_cnn_and_its_gradients_are_those_of_dmi_where_each_relu_comes_before_its_pooling():
+    net = cnn()
+    assert [type(layer) for layer in net] == [
+        nn.Conv2d, nn.MaxPool2d, nn.ReLU, nn.Conv2d, nn.MaxPool2d, nn.ReLU, nn.Flatten, nn.Dropout, nn.Linear,
     ]  # fmt: skip
-    assert layers[7][1] == 0.5
+    assert net[7].p == 0.5
+    images = torch.randn(20, 1, 28, 28, generator=torch.Generator().manual_seed(0))
+    answers = []
+    for model in (net, nn.Sequential(*(net[i] for i in (0, 2, 1, 3, 5, 4, 6, 7, 8)))):
+        torch.manual_seed(0)
+        logits = model(images)
+        answers.append([logits, *torch.autograd.grad(logits.square().sum(), list(net.parameters()))])
+    assert all(torch.equal(ours, dmi) for ours, dmi in zip(*answers, strict=True))
+
+
+def test_the_fully_connected_net_drops_a_fifth_after_each_hidden_layer():
     assert [layer.p for layer in fully_connected() if isinstance(layer, nn.Dropout)] == [0.2, 0.2]
 
 
