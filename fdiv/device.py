@@ -1,4 +1,4 @@
-"""The one place that decides where tensors live."""
+"""The one place that decides where tensors live, and counts the cores."""
 
 from __future__ import annotations
 
@@ -17,6 +17,11 @@ def pick_device() -> torch.device:
     if torch.backends.mps.is_available():
         return torch.device("mps")
     return torch.device("cpu")
+
+
+def usable_cores() -> int:
+    """How many cores this process may use, which on a shared machine are fewer than there are."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _usable(name: str) -> torch.device:

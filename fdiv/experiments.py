@@ -29,7 +29,7 @@ from fdiv.recipes import (
     quick_dataset,
     recipe,
 )
-from fdiv.results import provenance
+from fdiv.results import accuracy_column, provenance
 from fdiv.runs import load_run, save_run
 from fdiv.training import ORACLE, RULES, Run, fit
 
@@ -330,7 +330,7 @@ def _trained(
         **options,
     )
     result = dict(names) | {"labels": data.note}
-    result |= {f"accuracy_{rule}".replace("-", "_"): run.accuracy(rule) for rule in (*RULES, ORACLE)}
+    result |= {accuracy_column(rule): run.accuracy(rule) for rule in (*RULES, ORACLE)}
     result |= {"memorised_last": float(run.history["memorised"].iloc[-1])}
     result |= {"diagnosis": " | ".join(run.diagnosis)} | _said_of(settings)
     result |= {"seconds": round(float(run.history["seconds"].sum()), 1)} | origin

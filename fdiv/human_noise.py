@@ -16,7 +16,7 @@ from fdiv.datasets import HUMAN, human_labels, load
 from fdiv.files import RESULTS, write_text
 from fdiv.results import provenance
 
-__all__ = ["coarse", "flip_auroc", "measure", "measured", "measured_T", "realised_T"]
+__all__ = ["coarse", "flip_auroc", "measure", "measured", "measured_T"]
 
 FILE = RESULTS / "human_noise.csv"
 FOLDS = 5
@@ -60,13 +60,6 @@ def flip_auroc(images: Tensor, clean: Tensor, noisy: Tensor) -> float:
     return float(np.mean(scores))
 
 
-def realised_T(clean: Tensor, noisy: Tensor, num_classes: int) -> np.ndarray:
-    """The share of labels j among the examples of class i, counted."""
-    counts = torch.bincount(clean * num_classes + noisy, minlength=num_classes**2).double()
-    counts = counts.view(num_classes, num_classes)
-    return (counts / counts.sum(1, keepdim=True)).numpy()
-
-
 def measure() -> pd.DataFrame:
     """One row per entry of T and kind of labels: CIFAR-10N's five, with both tests and the noise rate.
 
@@ -76,7 +69,7 @@ def measure() -> pd.DataFrame:
     clean, rows = data.train_labels, []
     for which in HUMAN["cifar-10"]:
         noisy = human_labels("cifar-10", which, clean=clean)
-        T = realised_T(clean, noisy, data.num_classes)
+        T = noise.noise_card(clean, noisy).realised_T
         twin = noise.corrupt_exact_counts(clean, T, 0)
         tests = {
             "wrong": (clean != noisy).double().mean().item(),

@@ -273,8 +273,7 @@ class FDivLoss(_ProductLoss):
             self._weights = _Constant(inverse)
             return
         self._only("correction='forward'", score="probability")
-        low, high = self.divergence.derivative(torch.tensor([2.0, 3.0])).tolist()
-        if low == high:
+        if not trains_forward(self.divergence):
             raise ValueError(
                 f"correction='forward' trains through f', which for {self.divergence.name!r} is a step and"
                 " has no slope: choose another divergence, or correction='exact'"
@@ -364,6 +363,12 @@ class FDivLoss(_ProductLoss):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         self.divergence = look_up(self.divergence)
+
+
+def trains_forward(divergence: Divergence) -> bool:
+    """Whether f' has a slope, along which ``correction="forward"`` trains; total variation's is a step."""
+    low, high = divergence.derivative(torch.tensor([2.0, 3.0])).tolist()
+    return low != high
 
 
 class CrossEntropy(NoisyLabelLoss):

@@ -30,6 +30,7 @@ from fdiv.losses import (
     NoisyLabelLoss,
     PeerLoss,
     peer_schedule,
+    trains_forward,
 )
 from fdiv.modes import check_mode
 from fdiv.names import choose
@@ -119,9 +120,10 @@ def methods() -> tuple[str, ...]:
     return (*BASELINES, *DIVERGENCES)
 
 
-def method_title(method: str) -> str:
+def method_title(method: str, correction: str = "none") -> str:
     """How a figure or a table calls the method."""
-    return (BASELINES | OURS).get(method) or divergence(method).title
+    title = (BASELINES | OURS).get(method) or divergence(method).title
+    return title if correction == "none" else f"{title}, {correction} correction"
 
 
 def needs_transition(method: str, correction: str = "none") -> bool:
@@ -583,8 +585,9 @@ def check_correction(method: str, correction: str) -> str:
     correction = choose("correction", correction, CORRECTIONS)
     if correction != "none" and method in (BASELINES | OURS):
         raise ValueError(f"correction {correction!r} is for the divergences; method {method!r} takes none")
-    if (method, correction) == ("tv", "forward"):
+    if correction == "forward" and not trains_forward(divergence(method)):
         raise ValueError(
-            "correction 'forward' trains through f', which is a step for 'tv': choose another divergence"
+            f"correction 'forward' trains through f', which is a step for {method!r}: choose another"
+            " divergence"
         )
     return correction

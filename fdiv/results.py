@@ -22,16 +22,16 @@ from fdiv.names import choose
 from fdiv.recipes import methods
 
 ROW = ["dataset", "noise", "method"]
-TABLES = (
-    "clean",
-    "main",
-    "main-full",
-    "all-methods",
-    "bias-mnist",
-    "bias-fashion-mnist",
-    "bias-cifar10",
-    "clothing1m",
-)
+TABLES = {
+    "clean": "the paper's table on clean labels: 4 datasets, 4 methods",
+    "main": "the paper's main table: 22 noise settings, 5 baselines and 3 divergences",
+    "main-full": "the appendix's second half of it: the baselines, Pearson and Jeffrey",
+    "bias-mnist": "the bias correction on MNIST, with the true T as the authors have it",
+    "bias-fashion-mnist": "the same on Fashion-MNIST",
+    "bias-cifar10": "the same on CIFAR-10",
+    "clothing1m": "ten methods on Clothing1M",
+    "all-methods": "all thirteen methods under every noise setting of the main table",
+}
 KEY = ["dataset", "noise", "method", "mode", "seed", "correction", "transition", "variant"]
 ADDED_LATER = {"correction": "none"}  # what a result from before there was such a column means
 
@@ -51,13 +51,18 @@ def paper_table(table: str) -> pd.DataFrame:
     table: a name of ``TABLES``. "all-methods" has all thirteen methods under every noise setting of the main
         table: what the paper prints in it and in the appendix, and nan for the three that it crosses out.
     """
-    table, paper = choose("table", table, TABLES), paper_accuracies()
+    table, paper = choose("table", table, tuple(TABLES)), paper_accuracies()
     if table != "all-methods":
         return paper[paper["table"] == table].drop(columns="table").reset_index(drop=True)
     printed = paper[paper["table"].isin(["main", "main-full"])].drop_duplicates(ROW)
     settings = printed[["dataset", "noise"]].drop_duplicates()
     rows = settings.merge(pd.DataFrame({"method": methods()}), how="cross")
     return rows.merge(printed.drop(columns="table"), on=ROW, how="left")
+
+
+def accuracy_column(rule: str) -> str:
+    """What a result calls the accuracy at the epoch that ``rule`` chooses."""
+    return f"accuracy_{rule}".replace("-", "_")
 
 
 def beside(
@@ -83,7 +88,7 @@ def beside(
     }
     runs = our_accuracies()
     runs = runs[(runs[list(wanted)] == pd.Series(wanted)).all(axis=1)]
-    column = f"accuracy_{rule}".replace("-", "_")
+    column = accuracy_column(rule)
     ours = runs.groupby(ROW)[column].agg(ours="mean", std="std", seeds="count").reset_index()
     ours[["ours", "std"]] *= 100
     return theirs[[*ROW, "paper"]].merge(ours, on=ROW, how="left").fillna({"seeds": 0})

@@ -199,13 +199,12 @@ run.summary().round(4)
 # The paper's figure: symmetric noise of ten rates from 0 to 81 %, three divergences, the accuracy on clean test data and the value of $D_f$ there. In mode *quick* thirty small networks are trained on the digits. In the other modes this takes thirty runs of CIFAR-10, which is a job for `fdiv grid robustness-figure`; the cell then only collects what that left.
 
 # %% tags=["training"]
-rows, test = [], None
+rows, test = [], noisy_data(DATASET, "clean").split
 for method in ("tv", "js", "pearson"):
     for rate in ROBUSTNESS_RATES:
         what = experiment(method, f"uniform-{rate:g}", correction="none")
         if MODE != "quick" and stored_result(what) is None:
             continue
-        test = test or noisy_data(DATASET, "clean").split
         model = run_experiment(what, kept_folder(what))[0].use("noisy-objective").cpu()
         logits = predict(model, test.test_images, recipe(DATASET, method, MODE))
         shares = torch.bincount(test.test_labels) / len(test.test_labels)

@@ -75,10 +75,7 @@ check_parameters(
 digits = load("digits")
 clean = digits.train_labels
 by_image = noise.instance_dependent(digits.train_images, clean, 0.4, SEED)
-counts = pd.crosstab(clean.numpy(), by_image.numpy()).reindex(
-    columns=range(10), fill_value=0
-)
-T = (counts.T / counts.sum(axis=1)).T.to_numpy()
+T = noise.noise_card(clean, by_image).realised_T
 by_class = noise.corrupt_exact_counts(clean, T, SEED)
 for name, labels in (("annotator", by_image), ("twin", by_class)):
     print(f"{name:10} {(labels != clean).float().mean():.1%} wrong")

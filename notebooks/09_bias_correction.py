@@ -465,7 +465,7 @@ told = runs["transition"].where(
 )
 runs = runs.assign(
     way=[
-        method_title(m) + ("" if c == "none" else f", {c} correction")
+        method_title(m, c)
         for m, c in zip(runs["method"], runs["correction"], strict=True)
     ],
     told=told.map({"true": "T", "estimated": "T estimated", "nothing": "nothing"}),

@@ -40,6 +40,7 @@ from fdiv.lesson import check_parameters
 from fdiv.recipes import method_title
 from fdiv.results import (
     KEY,
+    accuracy_column,
     beside,
     errata,
     our_accuracies,
@@ -305,7 +306,7 @@ figure
 ways = ours.query("noise == 'sparse-high' and mode == 'laptop'")
 ways = ways.assign(
     way=[
-        method_title(m) + ("" if c == "none" else f", {c} correction")
+        method_title(m, c)
         for m, c in zip(ways["method"], ways["correction"], strict=True)
     ]
 )
@@ -340,8 +341,7 @@ figure
 # %%
 lost = pd.DataFrame(
     {
-        rule: 100
-        * (ours["accuracy_oracle"] - ours[f"accuracy_{rule}".replace("-", "_")])
+        rule: 100 * (ours["accuracy_oracle"] - ours[accuracy_column(rule)])
         for rule in RULES
     }
 )

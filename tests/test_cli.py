@@ -1,7 +1,5 @@
 """The ``fdiv`` command on a small course of its own: what it prints, what it leaves, what it refuses."""
 
-import contextlib
-import io
 import os
 import re
 import signal
@@ -14,6 +12,7 @@ from pathlib import Path
 import nbformat
 import papermill
 import pytest
+from command import Said, fdiv
 
 from fdiv import notebooks
 from fdiv.__main__ import main
@@ -63,22 +62,6 @@ print("MODE", MODE, "SEED", SEED, "threads", os.environ.get("OMP_NUM_THREADS"))
 # %% tags=["claim"]
 print("ok  it ran")
 """
-
-
-@dataclass
-class Said:
-    """How one call of the command ended."""
-
-    code: int
-    out: str
-    err: str
-
-
-def fdiv(*arguments: str) -> Said:
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = main(arguments)
-    return Said(code, out.getvalue(), err.getvalue())
 
 
 @dataclass

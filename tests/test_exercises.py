@@ -125,18 +125,13 @@ def spread(a, b, ddof, divisor):
     return gaps.mean(), gaps.std(ddof=ddof) / divisor
 
 
-def ends(name):
-    d, v = divergence(name), torch.tensor([0.0, 1.0], dtype=torch.float64)
-    return d.activation(v).tolist(), d.conjugate_of_activation(v).tolist()
-
-
 def joint_alone(name, accuracy):
-    (g0, g1), _ = ends(name)
+    (g0, g1), _ = robustness.ends(name)
     return accuracy * g1 + (1 - accuracy) * g0
 
 
 def dual_alone(name, accuracy):
-    _, (s0, s1) = ends(name)
+    _, (s0, s1) = robustness.ends(name)
     return accuracy * s1 + (1 - accuracy) * s0
 
 

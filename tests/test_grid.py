@@ -1,7 +1,6 @@
 """Grids: the runs they hold, what a run leaves, and that nothing is lost or done twice whoever is killed."""
 
 import contextlib
-import io
 import json
 import os
 import re
@@ -12,15 +11,14 @@ import sys
 import threading
 import time
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
 import psutil
 import pytest
+from command import fdiv
 
 from fdiv import notebooks
-from fdiv.__main__ import main
 from fdiv.experiments import Experiment, experiment_folder, run_experiment
 from fdiv.grids import cluster, kept_folder, log_epoch, tables
 from fdiv.grids import runs as grid_runs
@@ -30,22 +28,6 @@ from fdiv.recipes import methods
 from fdiv.results import KEY, paper_accuracies, paper_robustness
 
 ACCURACIES = ["accuracy_last", "accuracy_noisy_accuracy", "accuracy_noisy_objective", "accuracy_oracle"]
-
-
-@dataclass
-class Said:
-    """How one call of the command ended."""
-
-    code: int
-    out: str
-    err: str
-
-
-def fdiv(*arguments: str) -> Said:
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = main(arguments)
-    return Said(code, out.getvalue(), err.getvalue())
 
 
 @pytest.fixture
@@ -205,7 +187,7 @@ def test_time_left_and_the_table(capsys):
 
 def test_every_worker_has_its_share_of_the_cores_and_a_gpu(monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    monkeypatch.setattr(cluster, "_cores", lambda: 8)
+    monkeypatch.setattr(cluster, "usable_cores", lambda: 8)
     monkeypatch.setattr(cluster, "_gpus", list)
     assert cluster._workers() == 4
     assert cluster._variables(4)[3] == dict.fromkeys(cluster.THREADS, "2")

@@ -54,7 +54,7 @@ def test_coarse_pixels_are_averages_in_the_unit_interval():
 
 def test_realised_T_is_counted():
     clean, noisy = torch.tensor([0, 0, 0, 1, 1, 2]), torch.tensor([0, 0, 1, 1, 1, 0])
-    assert human_noise.realised_T(clean, noisy, 3) == pytest.approx(
+    assert noise.noise_card(clean, noisy).realised_T == pytest.approx(
         np.array([[2 / 3, 1 / 3, 0], [0, 1, 0], [1, 0, 0]])
     )
 

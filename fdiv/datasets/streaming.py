@@ -11,6 +11,8 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader
 
+from fdiv.device import usable_cores
+
 
 class BrokenImage(OSError):
     """An image is not there or cannot be decoded; the message names it."""
@@ -18,8 +20,7 @@ class BrokenImage(OSError):
 
 def default_workers() -> int:
     """How many processes decode images where nobody says otherwise: one for each core, at most eight."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(8, cores)
+    return min(8, usable_cores())
 
 
 class ImageFiles:
@@ -46,6 +47,10 @@ class ImageFiles:
     def shape(self) -> torch.Size:
         """(n, 3, size, size), as of a tensor."""
         return torch.Size((len(self), 3, self.size, self.size))
+
+    def names(self) -> bytes:
+        """All paths in one string of bytes, by which one collection is told from another."""
+        return self._paths.tobytes()
 
     def path(self, index: int) -> Path:
         """Where the image is."""

@@ -10,11 +10,15 @@ from fdiv.divergences import divergence
 from fdiv.exercises import Wrong, exercise
 
 
+def ends(name: str) -> tuple[list[float], list[float]]:
+    """g_f and f*(g_f) at 0 and at 1."""
+    d, v = divergence(name), torch.tensor([0.0, 1.0], dtype=torch.float64)
+    return d.activation(v).tolist(), d.conjugate_of_activation(v).tolist()
+
+
 def confident_value(name: str, accuracy: float, num_classes: int) -> float:
     """The objective of a classifier that is always certain, on balanced classes: affine in its accuracy."""
-    d = divergence(name)
-    ends = torch.tensor([0.0, 1.0], dtype=torch.float64)
-    (g0, g1), (s0, s1) = d.activation(ends).tolist(), d.conjugate_of_activation(ends).tolist()
+    (g0, g1), (s0, s1) = ends(name)
     return accuracy * g1 + (1 - accuracy) * g0 - (s1 + (num_classes - 1) * s0) / num_classes
 
 
@@ -24,9 +28,7 @@ def value_of_certain(answer: Callable[[str, float, int], float]) -> None:
     for name, accuracy, num_classes in (("tv", 0.9, 10), ("kl", 0.3, 10), ("pearson", 0.75, 100)):
         got = float(answer(name, accuracy, num_classes))
         right = confident_value(name, accuracy, num_classes)
-        d = divergence(name)
-        ends = torch.tensor([0.0, 1.0], dtype=torch.float64)
-        (g0, g1), (s0, s1) = d.activation(ends).tolist(), d.conjugate_of_activation(ends).tolist()
+        (g0, g1), (s0, s1) = ends(name)
         joint = accuracy * g1 + (1 - accuracy) * g0
         if abs(got - joint) < 1e-9 and abs(got - right) > 1e-9:
             raise Wrong("that is the joint term alone: subtract the expectation of f*(g) under the product")

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from fdiv.device import usable_cores
 from fdiv.experiments import Experiment
 from fdiv.files import runs_folder
 from fdiv.grids.progress import Progress
@@ -156,12 +157,12 @@ def _local_cluster(workers: int) -> Any:
 
 def _workers() -> int:
     """One per GPU, or one per two cores."""
-    return len(_gpus()) or max(1, _cores() // 2)
+    return len(_gpus()) or max(1, usable_cores() // 2)
 
 
 def _variables(workers: int) -> list[dict[str, str]]:
     """The environment of each worker: its threads, unless the user chose, and its GPU."""
-    threads = os.environ.get("OMP_NUM_THREADS", str(max(1, _cores() // workers)))
+    threads = os.environ.get("OMP_NUM_THREADS", str(max(1, usable_cores() // workers)))
     gpus = _gpus()
     return [
         dict.fromkeys(THREADS, threads) | ({"CUDA_VISIBLE_DEVICES": gpus[n % len(gpus)]} if gpus else {})
@@ -174,8 +175,3 @@ def _gpus() -> list[str]:
     count = torch.cuda.device_count()
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     return visible.split(",")[:count] if visible else [str(number) for number in range(count)]
-
-
-def _cores() -> int:
-    """The cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -17,18 +17,10 @@ from fdiv.experiments import Experiment, check_noise
 from fdiv.modes import check_mode
 from fdiv.names import choose
 from fdiv.recipes import DATASETS, check_correction, check_method
-from fdiv.results import ROW, our_accuracies, paper_robustness, paper_table
+from fdiv.results import ROW, TABLES, our_accuracies, paper_robustness, paper_table
 
-GRIDS = {
-    "clean": "the paper's table on clean labels: 4 datasets, 4 methods",
-    "main": "the paper's main table: 22 noise settings, 5 baselines and 3 divergences",
-    "main-full": "the appendix's second half of it: the baselines, Pearson and Jeffrey",
-    "bias-mnist": "the bias correction on MNIST, with the true T as the authors have it",
-    "bias-fashion-mnist": "the same on Fashion-MNIST",
-    "bias-cifar10": "the same on CIFAR-10",
-    "clothing1m": "ten methods on Clothing1M",
+GRIDS = TABLES | {
     "robustness-figure": "the paper's figure: 3 divergences under ten rates of uniform noise",
-    "all-methods": "all thirteen methods under every noise setting of the main table",
 }
 FIELDS = tuple(field.name for field in fields(Experiment))
 Values = Mapping[str, Sequence[str]]
