@@ -26,8 +26,7 @@ from scipy.special import expit, log_softmax, logsumexp
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset, SequentialSampler, TensorDataset
 
-from fdiv.noise.labels import Labels, as_labels
-from fdiv.noise.matrices import as_array
+from fdiv.arrays import Labels, as_array, as_labels
 from fdiv.noise.matrices import transition as transition_matrix
 
 

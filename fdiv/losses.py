@@ -28,9 +28,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from fdiv.arrays import as_array
 from fdiv.divergences import DIVERGENCES, Divergence
 from fdiv.divergences import divergence as look_up
-from fdiv.noise.matrices import as_array
+from fdiv.names import choose
 from fdiv.noise.matrices import transition as as_transition
 
 __all__ = [
@@ -165,8 +166,8 @@ class _ProductLoss(NoisyLabelLoss):
 
     def __init__(self, num_classes: int, product: str, label_prior: Any) -> None:
         super().__init__(_class_count(num_classes))
-        self.product = _choice("product", product, ("exact", "sampled", "shuffled"))
-        self.needs_peers = product == "sampled"
+        self.product = choose("product term", product, ("exact", "sampled", "shuffled"))
+        self.needs_peers = self.product == "sampled"
         given = label_prior is not None
         self._given_prior = _Constant(_distribution(label_prior, self.num_classes)) if given else None
         counts = None if given else torch.zeros(self.num_classes, dtype=torch.int64)
@@ -247,9 +248,9 @@ class FDivLoss(_ProductLoss):
     ) -> None:
         super().__init__(num_classes, product, label_prior)
         self.divergence = look_up(divergence)
-        self.variational = _choice("variational", variational, ("fixed", "plugin"))
-        self.score = _choice("score", score, ("probability", "logit"))
-        self.correction = _choice("correction", correction, ("exact", "paper", "forward"))
+        self.variational = choose("variational form", variational, ("fixed", "plugin"))
+        self.score = choose("score", score, ("probability", "logit"))
+        self.correction = choose("correction", correction, ("exact", "paper", "forward"))
         self.momentum = _momentum(momentum)
         self.barrier = _barrier(barrier)
         if barrier:
@@ -258,7 +259,7 @@ class FDivLoss(_ProductLoss):
         if transition is not None:
             self._only("transition", product="exact", variational="fixed")
             self._take(_transition(transition, self.num_classes))
-        if variational == "plugin":
+        if self.variational == "plugin":
             self._only("variational='plugin'", product="exact", score="probability")
             self.label_counts = None
             self.register_buffer("joint", torch.zeros(self.num_classes, self.num_classes))
@@ -652,12 +653,6 @@ def _class_count(num_classes: Any) -> int:
     if isinstance(num_classes, bool) or not hasattr(num_classes, "__index__") or num_classes < 2:
         raise ValueError(f"num_classes is {num_classes!r}, but must be a whole number of at least 2")
     return operator.index(num_classes)
-
-
-def _choice(name: str, value: str, choices: Sequence[str]) -> str:
-    if value not in choices:
-        raise ValueError(f"{name} is {value!r}, but must be one of {', '.join(map(repr, choices))}")
-    return value
 
 
 def _momentum(value: float) -> float:

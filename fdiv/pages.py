@@ -19,7 +19,7 @@ from fdiv.files import write_text
 from fdiv.notebooks import count_claims
 
 PLOTLY = "application/vnd.plotly.v1+json"
-CSS = Path(__file__).with_name("assets") / "page.css"
+CSS, SCRIPT = (Path(__file__).with_name("assets") / name for name in ("page.css", "page.js"))
 COURSE = "Learning with noisy labels through f\N{NON-BREAKING HYPHEN}divergences"
 MATHJAX = """window.MathJax = {
   tex: {inlineMath: [["$", "$"]], displayMath: [["$$", "$$"]], processEscapes: true},
@@ -97,7 +97,10 @@ def _body(notebook: NotebookNode) -> str:
         for output in cell.get("outputs", []):
             if PLOTLY in output.get("data", {}):
                 figures += 1
-                output.data = NotebookNode({"text/html": _figure(output.data[PLOTLY], f"figure-{figures}")})
+                figure = output.data[PLOTLY]
+                fits = ' class="fits"' if _fits_a_phone(figure) else ""
+                page = f"<div{fits}>{_figure(figure, f'figure-{figures}')}</div>"
+                output.data = NotebookNode({"text/html": page})
     exporter = HTMLExporter(template_name="basic", exclude_input_prompt=True, exclude_output_prompt=True)
     body, _ = exporter.from_notebook_node(drawn)
     return body
@@ -124,8 +127,14 @@ def _figure(figure: dict, identifier: str, **config: bool) -> str:
     )
 
 
+def _fits_a_phone(figure: dict) -> bool:
+    """Lines or bars on one pair of axes can be as narrow as they must; what else there is keeps its width."""
+    kinds = {trace.get("type", "scatter") for trace in figure["data"]}
+    return kinds <= {"scatter", "bar", "waterfall"} and not {"xaxis2", "sliders"} & figure["layout"].keys()
+
+
 def _picture(notebook: NotebookNode) -> dict | None:
-    """The figure to show in small; one with many traces is a sheet of images, and too fine for that."""
+    """The figure to show in small; one with many traces is too fine for that."""
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     for output in outputs:
         figure = output.get("data", {}).get(PLOTLY, {"data": []})
@@ -190,6 +199,7 @@ def _skeleton(title: str, body: str) -> str:
 </head>
 <body>
 {body}
+<script>{SCRIPT.read_text(encoding="utf-8")}</script>
 </body>
 </html>
 """

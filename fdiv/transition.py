@@ -37,8 +37,8 @@ from typing import Any
 
 import numpy as np
 
-from fdiv.noise.labels import Labels, Seed, as_labels
-from fdiv.noise.matrices import as_array
+from fdiv.arrays import Labels, as_array, as_labels
+from fdiv.noise.labels import Seed
 
 Found = tuple[np.ndarray, np.ndarray | None]  # the rows of T, and the anchors that they come from
 

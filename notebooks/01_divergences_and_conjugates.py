@@ -304,8 +304,10 @@ def reach_figure(name="pearson", when_equal=0.5, when_different=0.0):
     value, target = variational_difference(d, g).item(), d(joint, product).item()
     figure = bars_figure({name: value}, title="", x_title="VD(g)")
     figure.add_vline(x=target, line_dash="dash", annotation_text=f"D = {target:.3f}")
-    reached = " · reached!" if target - value < 0.001 else ""
-    figure.update_layout(title=f"VD(g) = {value:.3f}{reached}", height=240, margin_t=80)
+    note = " · reached!" if target - value < 0.001 else ""
+    if value == -torch.inf:
+        note = f": {when_equal:g} or {when_different:g} is outside the domain of f*"
+    figure.update_layout(title=f"VD(g) = {value:.3f}{note}", height=240, margin_t=80)
     left = min(max(value, -2), 0) - 0.1
     return figure.update_xaxes(range=(left, 1.4 * target))
 

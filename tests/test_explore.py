@@ -1,6 +1,7 @@
 """Sliders: live with ipywidgets, one figure when static, and a twin that needs no kernel."""
 
 import ipywidgets
+import numpy as np
 import plotly.graph_objects as go
 import pytest
 from IPython.core import display_functions
@@ -102,11 +103,23 @@ def test_curves_keep_their_order_and_their_names():
     assert figure.layout.xaxis.title.text == "x"
 
 
-def test_images_fill_a_grid():
-    figure = images_figure([[[0, 1], [1, 0]]] * 7, list("abcdefg"), title="t", columns=3)
-    assert len(figure.data) == 7
-    assert [note.text for note in figure.layout.annotations] == list("abcdefg")
-    assert figure.layout.yaxis7.scaleanchor == "x7"
+def test_images_fill_a_grid_that_is_drawn_as_one():
+    one, other = [[0, 2], [2, 0]], [[5, 5], [0, 0]]
+    figure = images_figure([one] * 4 + [other], list("abcde"), title="t", columns=3)
+    (canvas,) = (np.asarray(trace.z) for trace in figure.data)
+    assert [note.text for note in figure.layout.annotations] == list("abcde")
+    for note, image in zip(figure.layout.annotations, [one] * 4 + [other], strict=True):
+        top, left = int(note.y + 0.5), int(note.x - 0.5)
+        tile = canvas[top : top + 2, left : left + 2]
+        np.testing.assert_array_equal(tile, np.array(image) / np.max(image))  # each as dark as it gets
+        assert np.isnan(canvas[top - 1]).all(), "room for the caption"
+    assert np.isfinite(canvas).sum() == 5 * 4
+    assert figure.layout.yaxis.scaleanchor == "x", "pixels are square"
+
+
+def test_an_image_without_ink_is_drawn_white():
+    figure = images_figure([[[0, 0], [0, 0]]], ["blank"], title="t")
+    assert np.nanmax(np.asarray(figure.data[0].z)) == 0
 
 
 @pytest.fixture

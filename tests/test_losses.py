@@ -930,10 +930,13 @@ EYE = np.eye(4)
 CYCLE = 0.8 * EYE + 0.2 * EYE[[1, 2, 3, 0]]
 RANDOM = [[0.5, 0.3, 0.2, 0], [0, 1, 0, 0], [0.1, 0.1, 0.8, 0], [0, 0, 0, 1]]
 BAD_OPTIONS = [
-    ("product is 'exakt', but must be one of 'exact', 'sampled', 'shuffled'", {"product": "exakt"}),
-    ("variational is 'free', but must be one of 'fixed', 'plugin'", {"variational": "free"}),
-    ("score is 'prob', but must be one of 'probability', 'logit'", {"score": "prob"}),
-    ("correction is 'none', but must be one of 'exact', 'paper', 'forward'", {"correction": "none"}),
+    (
+        "no product term is called 'exakt' (did you mean 'exact'?); choose from exact, sampled, shuffled",
+        {"product": "exakt"},
+    ),
+    ("no variational form is called 'free'; choose from fixed, plugin", {"variational": "free"}),
+    ("no score is called 'prob'; choose from probability, logit", {"score": "prob"}),
+    ("no correction is called 'none'; choose from exact, paper, forward", {"correction": "none"}),
     ("momentum is 1, but must be at least 0 and below 1", {"momentum": 1}),
     ("momentum is -0.1, but must be at least 0 and below 1", {"momentum": -0.1}),
     ("num_classes is 1, but must be a whole number of at least 2", {"num_classes": 1}),
@@ -997,7 +1000,7 @@ def test_bad_options_of_the_baselines_are_refused_too():
     for make in (DMI, CrossEntropy, PeerLoss):
         with pytest.raises(ValueError, match="num_classes is 1, but"):
             make(1)
-    with pytest.raises(ValueError, match="product is 'x'"):
+    with pytest.raises(ValueError, match="no product term is called 'x'"):
         PeerLoss(K, product="x")
     for make in (BackwardCorrection, ForwardCorrection):
         with pytest.raises(ValueError, match="row 1 sums to"):

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fdiv.arrays import as_labels
 from fdiv.datasets.catalogue import Dataset
 from fdiv.datasets.streaming import ImageFiles
 
@@ -79,16 +80,9 @@ def noisy_split(dataset: Dataset, noisy_labels: Any, validation: int | None = No
 
 def checked_labels(noisy_labels: Any, count: int, num_classes: int) -> Tensor:
     """``noisy_labels`` as a new int64 tensor, or a ``ValueError`` about what is wrong with them."""
-    array = np.asarray(noisy_labels.cpu() if isinstance(noisy_labels, Tensor) else noisy_labels)
-    if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise ValueError(
-            f"noisy_labels must be a vector of integers, not {array.dtype} of shape {array.shape}"
-        )
+    array = as_labels(noisy_labels, num_classes, "noisy_labels")
     if len(array) != count:
         raise ValueError(f"there are {len(array)} noisy_labels for {count} training examples")
-    bad = np.flatnonzero((array < 0) | (array >= num_classes))
-    if bad.size:
-        raise ValueError(f"noisy_labels[{bad[0]}] is {array[bad[0]]}, but a label is 0 to {num_classes - 1}")
     return torch.from_numpy(array.astype(np.int64))
 
 

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from fdiv.arrays import Labels, as_labels
 from fdiv.files import write_text
-from fdiv.noise.labels import Labels, as_labels, labels_sha256
+from fdiv.noise.labels import labels_sha256
 from fdiv.noise.matrices import transition
 
 

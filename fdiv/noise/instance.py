@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from fdiv.noise.labels import Labels, Seed, _rng, as_labels, like
-from fdiv.noise.matrices import as_array, check_rate
+from fdiv.arrays import Labels, as_array, as_labels
+from fdiv.noise.labels import Seed, _rng, like
+from fdiv.noise.matrices import check_rate
 
 SPREAD = 0.1  # of the flip rates, as in the paper below
 

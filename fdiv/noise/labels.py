@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import operator
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from fdiv.noise.matrices import as_array, check_rate, transition
+from fdiv.arrays import Labels, as_array, as_labels
+from fdiv.noise.matrices import check_rate, transition
 
-Labels = np.ndarray | Tensor | Sequence[int]
 Seed = int | np.random.Generator
 
 
@@ -111,20 +109,6 @@ def draw(clean: np.ndarray, T: np.ndarray, u: np.ndarray, order: np.ndarray) -> 
         where = clean == i
         noisy[where] = order[i][np.searchsorted(ends / ends[-1], u[where], side="right")]
     return noisy
-
-
-def as_labels(labels: Labels, num_classes: int | None = None, what: str = "labels") -> np.ndarray:
-    """``labels`` as an integer vector in 0 .. num_classes - 1, not a copy."""
-    array = as_array(labels)
-    if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise ValueError(f"{what} must be a vector of integers, not {array.dtype} of shape {array.shape}")
-    bad = np.flatnonzero((array < 0) | (array >= (num_classes or math.inf)))
-    if bad.size:
-        valid = "0 or more" if num_classes is None else f"0 to {num_classes - 1}"
-        raise ValueError(f"{what}[{bad[0]}] is {array[bad[0]]}, but a label is {valid}")
-    if num_classes and num_classes - 1 > np.iinfo(array.dtype).max:
-        raise ValueError(f"{what} are {array.dtype}, which cannot hold class {num_classes - 1}")
-    return array
 
 
 def like(labels: Labels, noisy: np.ndarray) -> Any:

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from torch import Tensor
+
+from fdiv.arrays import as_array
 
 
 def transition(matrix: Any) -> np.ndarray:
@@ -114,11 +115,6 @@ def _per_pair(name: str, e: float | Sequence[float], count: int) -> np.ndarray:
     if e.ndim and e.shape != (count,):
         raise ValueError(f"{name} has shape {e.shape} for {count} pairs, but is one number or one per pair")
     return np.array([check_rate(f"{name} of pair {c}", x) for c, x in enumerate(np.broadcast_to(e, count))])
-
-
-def as_array(x: Any) -> np.ndarray:
-    """``x``, a tensor on any device or anything NumPy takes, as an array."""
-    return x.detach().cpu().numpy() if isinstance(x, Tensor) else np.asarray(x)
 
 
 def check_rate(name: str, value: float, below: float = math.inf) -> float:

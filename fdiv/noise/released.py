@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.random import RandomState
 
+from fdiv.arrays import Labels, as_labels
 from fdiv.files import csv_rows
-from fdiv.noise.labels import Labels, Seed, as_labels, corrupt_exact_counts, draw, labels_sha256, like
+from fdiv.noise.labels import Seed, corrupt_exact_counts, draw, labels_sha256, like
 from fdiv.noise.paper import paper_name, paper_noise
 
 MASK_SEED, VALUE_SEED, STREAM_SEED = 12419, 20172, 10086

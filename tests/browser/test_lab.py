@@ -1,14 +1,16 @@
-"""Notebooks in JupyterLab, as a reader meets them: run everything, move the slider, save."""
+"""Notebooks in JupyterLab, as a reader meets them: run everything, move every slider, save."""
 
 import contextlib
 import json
 import os
 import shutil
 import socket
+import statistics
 import subprocess
 import sys
 import time
 import urllib.request
+from functools import partial
 from types import SimpleNamespace
 
 import nbformat
@@ -18,12 +20,52 @@ from fdiv.notebooks import FOLDER, pair_differences
 from fdiv.pages import PLOTLY
 
 pytestmark = pytest.mark.browser
-NAMES = ("00_start_here", "04_mnist")  # a slider, and a figure that grows while a network trains
+NAMES = (
+    "00_start_here",
+    "01_divergences_and_conjugates",
+    "02_noise_models",
+    "03_decoupling_theorem",
+    "04_mnist",  # a figure that grows while a network trains
+    "09_bias_correction",
+)
+SCRATCH = "empty_callback"  # a slider whose figure is empty, against which the others are timed
+SCRATCH_CODE = """import plotly.graph_objects as go
+from fdiv.explore import explore
+explore(lambda n=5: go.Figure(layout={"title": {"text": str(n)}}), n=(0, 10, 1))"""
+SETTINGS = {
+    "apputils-extension/notification": {"fetchNews": "false"}
+}  # no question that lies over the notebook
 TOKEN = "reader"
-SHOWN = "figure => JSON.stringify([figure.data, figure.layout.title])"
 PANEL = ".jp-NotebookPanel .jp-WindowedPanel-outer"
 BUSY = "() => [...document.querySelectorAll('.jp-InputPrompt')].some(one => one.textContent.includes('[*]'))"
 START, RUN, MOVE = 60, 240, 10  # seconds at most
+PRESSES = 6  # to and fro, so that a control ends where it began
+# What the figure of a cell shows, null while it is replaced; and the ms from a key press to another figure.
+SHOWN = """cell => {
+    const figures = cell.querySelectorAll('.js-plotly-plot');
+    if (figures.length !== 1 || !figures[0].querySelector('.main-svg')) return null;
+    return JSON.stringify([figures[0].data, figures[0].layout.title]);
+}"""
+WATCH = (
+    f"(cell, limit) => {{ const shown = {SHOWN};"
+    """
+    const before = shown(cell);
+    cell.answer = new Promise(resolve => {
+        const start = () => {
+            const pressed = performance.now();
+            const look = () => {
+                const now = shown(cell), waited = performance.now() - pressed;
+                if (now !== null && now !== before) resolve(waited);
+                else if (waited > limit) resolve(null);
+                else requestAnimationFrame(look);
+            };
+            look();
+        };
+        for (const event of ['keydown', 'change'])
+            cell.addEventListener(event, start, {once: true, capture: true});
+    });
+}"""
+)
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +75,17 @@ def server(browser, tmp_path_factory):
     shutil.copytree(
         FOLDER, home / "notebooks", ignore=shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints")
     )
+    nbformat.write(
+        nbformat.v4.new_notebook(
+            cells=[nbformat.v4.new_code_cell(SCRATCH_CODE)],
+            metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}},
+        ),
+        home / "notebooks" / f"{SCRATCH}.ipynb",
+    )
+    for place, settings in SETTINGS.items():
+        path = home / "jupyterlab_settings_dir" / "@jupyterlab" / f"{place}.jupyterlab-settings"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(settings))
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -92,19 +145,38 @@ def name(request):
 @pytest.fixture(scope="module")
 def lab(browser, server, screenshots, name):
     """The notebook, opened and run to its end."""
+    with opened(browser, server, name) as page:
+        page.wait_for_selector(".jp-NotebookPanel .jp-RenderedMarkdown h1", timeout=START * 1000)
+        page.screenshot(path=screenshots / f"lab_{name[:2]}_opened.png")
+        run_all(page)
+        yield page
+
+
+@contextlib.contextmanager
+def opened(browser, server, name):
+    """A notebook in a browser of its own, its kernel ready."""
     context = browser.new_context(viewport={"width": 1400, "height": 1000})
     page = context.new_page()
     page.goto(f"{server.address}/lab/workspaces/{name}/tree/{name}.ipynb?token={TOKEN}")  # no other tab
     page.wait_for_selector("#jp-main-statusbar >> text=/\\| Idle$/", timeout=START * 1000)
-    page.wait_for_selector(".jp-NotebookPanel .jp-RenderedMarkdown h1", timeout=START * 1000)
-    refuse_news(page)
-    page.screenshot(path=screenshots / f"lab_{name[:2]}_opened.png")
+    yield page
+    context.close()
+
+
+def run_all(page) -> None:
+    """Run > Run All Cells, and wait for the last."""
     page.click(".lm-MenuBar-itemLabel >> text=Run")
     page.click("li[data-command='runmenu:run-all']")
     page.wait_for_function(BUSY, timeout=START * 1000)
     page.wait_for_function(f"() => !({BUSY})()", timeout=RUN * 1000)
-    yield page
-    context.close()
+
+
+@pytest.fixture(scope="module")
+def empty_callback(browser, server):
+    """How long a slider takes to show a figure with nothing in it, in ms."""
+    with opened(browser, server, SCRATCH) as page:
+        run_all(page)
+        return statistics.median(moved(page, controls(interactive_cells(page).first)[0]))
 
 
 def is_whole(path) -> bool:
@@ -114,14 +186,6 @@ def is_whole(path) -> bool:
     except ValueError:
         return False
     return True
-
-
-def refuse_news(page) -> None:
-    """JupyterLab asks once whether to fetch news, in a box that lies over the notebook."""
-    from playwright.sync_api import TimeoutError as Patience
-
-    with contextlib.suppress(Patience):
-        page.click(".jp-toast-button >> text=No", timeout=MOVE * 1000)
 
 
 def test_every_cell_ran_without_an_error(lab, server, name):
@@ -153,24 +217,64 @@ def test_mathematics_is_set_and_links_are_live(lab):
     assert lab.query_selector_all(".jp-RenderedMarkdown a[href*='.ipynb']")
 
 
-def test_the_slider_moves_the_figure(lab, screenshots, name):
-    if name != NAMES[0]:
-        pytest.skip(f"{name} has no slider")
-    cell = lab.locator(".jp-CodeCell", has=lab.locator(".noUi-handle"))
-    handle = cell.locator(".noUi-handle").first
-    handle.scroll_into_view_if_needed()
-    figure = cell.locator(".js-plotly-plot").first
-    figure.wait_for(timeout=MOVE * 1000)
-    lab.screenshot(path=screenshots / "lab_slider_before.png")
-    before = figure.evaluate(SHOWN)
-    handle.focus()
-    for _ in range(5):
-        lab.keyboard.press("ArrowLeft")
-    wait_until(lambda: figure.count() and figure.evaluate(SHOWN) != before, MOVE, "the figure changed")
-    lab.wait_for_timeout(1500)
-    assert "epoch 95" in figure.evaluate("figure => figure.layout.title.text")
-    assert cell.locator(".js-plotly-plot").count() == 1, "the old figure is gone"
-    lab.screenshot(path=screenshots / "lab_slider_after.png")
+def interactive_cells(page):
+    """The cells with controls of ipywidgets."""
+    return page.locator(
+        ".jp-CodeCell", has=page.locator(".widget-slider, .widget-dropdown, .widget-checkbox")
+    )
+
+
+def controls(cell) -> list:
+    """What a hand can move in a cell: the handle of a slider, a menu, a check box."""
+    cell.scroll_into_view_if_needed()
+    cell.locator(".js-plotly-plot .main-svg").first.wait_for(timeout=MOVE * 1000)
+    return cell.locator(".noUi-handle, .widget-dropdown select, .widget-checkbox input").all()
+
+
+def moved(page, control) -> list[float | None]:
+    """Move a control to and fro: the ms until another figure was seen, None where it stayed as it was."""
+    cell = control.locator("xpath=ancestor::*[contains(@class, 'jp-CodeCell')]").element_handle()
+    waits, moves = [], there_and_back(page, control)
+    for number in range(PRESSES):
+        cell.evaluate(WATCH, 1000 * MOVE)
+        moves[number % 2]()
+        waits.append(cell.evaluate("cell => cell.answer"))
+    return waits
+
+
+def there_and_back(page, control) -> tuple:
+    """Two moves of a hand, of which the second undoes the first."""
+    match control.evaluate("one => one.tagName"):
+        case "SELECT":
+            start = control.evaluate("one => one.selectedIndex")
+            return tuple(
+                partial(control.select_option, index=to) for to in (start - 1 if start else 1, start)
+            )
+        case "INPUT":
+            return control.click, control.click
+    control.focus()
+    now, top = (float(control.get_attribute(f"aria-value{end}")) for end in ("now", "max"))
+    keys = ("ArrowLeft", "ArrowRight") if now >= top else ("ArrowRight", "ArrowLeft")
+    return tuple(partial(page.keyboard.press, key) for key in keys)
+
+
+def test_every_control_moves_its_figure(lab, name, empty_callback, screenshots, capsys):
+    """The waits are told as multiples of an empty figure's, since times here and there differ."""
+    source = (FOLDER / f"{name}.py").read_text(encoding="utf-8")
+    cells = interactive_cells(lab)
+    assert cells.count() == source.count("\nexplore(")
+    waits = {}
+    for number in range(cells.count()):
+        for control in controls(cells.nth(number)):
+            label = control.locator("xpath=ancestor::*[contains(@class, 'widget-inline-hbox')]")
+            said = f"cell {number + 1}, {label.locator('label, .widget-label').first.inner_text()}"
+            waits[said] = moved(lab, control)
+        lab.screenshot(path=screenshots / f"lab_{name[:2]}_moved_{number + 1}.png")
+    assert [said for said, each in waits.items() if None in each] == []
+    medians = {said: statistics.median(each) / empty_callback for said, each in waits.items()}
+    with capsys.disabled():
+        print(f"\n{name}: an empty figure takes {empty_callback:.0f} ms;")
+        print("".join(f"  {said}: {ratio:.1f} times that\n" for said, ratio in medians.items()), end="")
 
 
 def test_every_figure_is_drawn(lab, screenshots, name):

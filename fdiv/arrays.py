@@ -1,0 +1,31 @@
+"""Labels and numbers as callers have them, tensors or arrays or lists, brought to NumPy and checked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+Labels = np.ndarray | Tensor | Sequence[int]
+
+
+def as_array(x: Any) -> np.ndarray:
+    """``x``, a tensor on any device or anything NumPy takes, as an array."""
+    return x.detach().cpu().numpy() if isinstance(x, Tensor) else np.asarray(x)
+
+
+def as_labels(labels: Labels, num_classes: int | None = None, what: str = "labels") -> np.ndarray:
+    """``labels`` as an integer vector in 0 .. num_classes - 1, not a copy."""
+    array = as_array(labels)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise ValueError(f"{what} must be a vector of integers, not {array.dtype} of shape {array.shape}")
+    bad = np.flatnonzero((array < 0) | (array >= (num_classes or math.inf)))
+    if bad.size:
+        valid = "0 or more" if num_classes is None else f"0 to {num_classes - 1}"
+        raise ValueError(f"{what}[{bad[0]}] is {array[bad[0]]}, but a label is {valid}")
+    if num_classes and num_classes - 1 > np.iinfo(array.dtype).max:
+        raise ValueError(f"{what} are {array.dtype}, which cannot hold class {num_classes - 1}")
+    return array
