@@ -240,18 +240,25 @@ def _transport(sockets: Path) -> Config:
 
 
 @contextlib.contextmanager
-def environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """``variables`` in the environment, for the kernels started meanwhile; afterwards as it was."""
+def environment(variables: Mapping[str, str | None]) -> Iterator[None]:
+    """``variables`` in the environment, for the kernels started meanwhile; afterwards as it was.
+
+    A variable whose value is None is taken out.
+    """
     before = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
+    _set(variables)
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+        _set(before)
+
+
+def _set(variables: Mapping[str, str | None]) -> None:
+    for name, value in variables.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
 
 
 def count_claims(notebook: NotebookNode) -> int:

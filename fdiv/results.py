@@ -19,7 +19,7 @@ import torch
 from fdiv.device import pick_device
 from fdiv.files import PAPER, RESULTS, ROOT, write_text
 from fdiv.names import choose
-from fdiv.recipes import methods
+from fdiv.recipes import method_title, methods, needs_transition
 
 ROW = ["dataset", "noise", "method"]
 TABLES = {
@@ -111,6 +111,16 @@ def errata() -> pd.DataFrame:
 def our_accuracies() -> pd.DataFrame:
     """What ``fdiv results`` collected from real runs: a row per experiment, with its provenance."""
     return pd.read_csv(RESULTS / "accuracies.csv")
+
+
+def titled(runs: pd.DataFrame) -> pd.DataFrame:
+    """``runs`` with two columns to read: ``way``, method and correction, and ``told``, what it knew of T."""
+    known = {"true": "T", "estimated": "T estimated"}
+    each = list(zip(runs["method"], runs["correction"], runs["transition"], strict=True))
+    return runs.assign(
+        way=[method_title(method, correction) for method, correction, _ in each],
+        told=[known[t] if needs_transition(m, correction) else "nothing" for m, correction, t in each],
+    )
 
 
 def provenance() -> dict[str, Any]:

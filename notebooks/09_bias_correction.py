@@ -50,8 +50,8 @@ from fdiv.experiments import Experiment, noisy_data, run_experiment
 from fdiv.figures import curves_figure, matrix_figure, with_slider
 from fdiv.grids import kept_folder
 from fdiv.lesson import check_parameters
-from fdiv.recipes import method_title, recipe
-from fdiv.results import our_accuracies, paper_accuracies
+from fdiv.recipes import recipe
+from fdiv.results import our_accuracies, paper_accuracies, titled
 from fdiv.training import fit, predict
 
 check_parameters(MODE=MODE, SEED=SEED)
@@ -459,18 +459,8 @@ for name, run in found.items():
 # The same on the real datasets, 50 000 noisy training labels, a dozen epochs of the paper's CNN on a CPU (MODE *laptop*). Clean test accuracy in percent, the epoch always chosen on noisy validation data; mean and standard deviation where more than one seed has been run, and *not run* where none has. Commit and versions of every run stand in `data/results/accuracies.csv`.
 
 # %%
-runs = our_accuracies().query("noise == 'sparse-high' and mode == 'laptop'")
-told = runs["transition"].where(
-    runs["method"].eq("flc") | runs["correction"].ne("none"), "nothing"
-)
-runs = runs.assign(
-    way=[
-        method_title(m, c)
-        for m, c in zip(runs["method"], runs["correction"], strict=True)
-    ],
-    told=told.map({"true": "T", "estimated": "T estimated", "nothing": "nothing"}),
-    percent=100 * runs["accuracy_noisy_objective"],
-)
+runs = titled(our_accuracies().query("noise == 'sparse-high' and mode == 'laptop'"))
+runs["percent"] = 100 * runs["accuracy_noisy_objective"]
 real = runs.groupby(["way", "told", "dataset"])["percent"].agg(["mean", "std", "count"])
 
 # %% [markdown]

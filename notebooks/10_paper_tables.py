@@ -46,6 +46,7 @@ from fdiv.results import (
     our_accuracies,
     paper_accuracies,
     paper_robustness,
+    titled,
 )
 from fdiv.training import RULES
 
@@ -303,13 +304,9 @@ figure
 # **Four.** Formulas that predict a failure show the way out. (Notebook 09.) Sparse-high, the setting where every method of the paper stops:
 
 # %%
-ways = ours.query("noise == 'sparse-high' and mode == 'laptop'")
-ways = ways.assign(
-    way=[
-        method_title(m, c)
-        for m, c in zip(ways["method"], ways["correction"], strict=True)
-    ]
-)
+ways = titled(ours.query("noise == 'sparse-high' and mode == 'laptop'"))
+knows = {"nothing": "", "T": ", T known", "T estimated": ", T estimated"}
+ways["way"] += ways["told"].map(knows)
 ways = ways.groupby(["way", "dataset"])["accuracy_noisy_objective"].mean().unstack()
 ways = ways.dropna().sort_values("mnist")
 

@@ -216,6 +216,19 @@ def test_an_address_without_a_scheduler_is_one_sentence(runs):
             assert re.fullmatch(f"fdiv: no Dask scheduler answers at '{address}': .+\n", said.err), said.err
 
 
+def test_a_kernel_keeps_the_memory_it_has_freed(runs, monkeypatch):
+    """A worker of Dask gives it back to the system at once, and a training step takes twice as long."""
+    seen = {}
+    monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "65536")
+    monkeypatch.setattr(
+        notebooks, "run", lambda *_, **__: seen.update(os.environ) or notebooks.Run("x", 1.0, 0)
+    )
+    execute(quick(), str(runs))
+    assert seen["FDIV_GRID"] == "1"
+    assert "MALLOC_TRIM_THRESHOLD_" not in seen
+    assert os.environ["MALLOC_TRIM_THRESHOLD_"] == "65536"
+
+
 def test_only_a_dead_kernel_is_worth_another_attempt(runs, monkeypatch):
     def ends_with(error):
         monkeypatch.setattr(notebooks, "run", lambda *_, **__: notebooks.Run("04_mnist", 1.0, 0, error))

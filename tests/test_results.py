@@ -20,6 +20,7 @@ from fdiv.results import (
     paper_robustness,
     paper_table,
     read_result,
+    titled,
 )
 
 TABLES = paper_accuracies()
@@ -243,3 +244,18 @@ def test_every_committed_result_has_its_provenance_and_stands_once():
     assert not ours.duplicated(KEY).any()
     assert ours[["commit", "torch", "python", "device", "date", "seconds"]].notna().all().all()
     assert not ours["commit"].str.endswith("+").any()
+
+
+def test_titles_tell_the_method_its_correction_and_what_it_knew():
+    runs = pd.DataFrame(
+        {
+            "method": ["tv", "flc", "kl", "kl"],
+            "correction": ["none", "none", "forward", "exact"],
+            "transition": ["estimated", "true", "estimated", "true"],  # TV uses none, whatever stands there
+        }
+    )
+    shown = titled(runs)
+    assert list(shown["told"]) == ["nothing", "T", "T estimated", "T"]
+    assert list(shown["way"]) == [
+        "Total variation", "Forward correction", "KL, forward correction", "KL, exact correction",
+    ]  # fmt: skip

@@ -75,6 +75,8 @@ def server(browser, tmp_path_factory):
     shutil.copytree(
         FOLDER, home / "notebooks", ignore=shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints")
     )
+    for text in (home / "notebooks").glob("*.py"):
+        os.utime(text, (0, 0))  # as after a refresh, which writes the .ipynb alone
     nbformat.write(
         nbformat.v4.new_notebook(
             cells=[nbformat.v4.new_code_cell(SCRATCH_CODE)],
