@@ -265,6 +265,7 @@ def run_experiment(
         return _trained(names, settings, None, on_epoch=on_epoch, **options)
     folder = Path(folder)
     with locked(folder):
+        _check_place(names, folder)
         result = stored_result(experiment, folder)
         run = None if result is None else load_run(folder / "run.pt", _about(names, settings))
         if run is not None:
@@ -278,14 +279,29 @@ def stored_result(experiment: Experiment, folder: str | os.PathLike | None = Non
     folder: by default that of ``experiment_folder``.
     """
     names, settings = _plan(experiment)
-    folder = experiment_folder(experiment) if folder is None else Path(folder)
+    result = _whole_result(experiment_folder(experiment) if folder is None else Path(folder))
+    expected = names | _said_of(settings)
+    same = result is not None and all(result.get(name) == value for name, value in expected.items())
+    return result if same else None
+
+
+def _whole_result(folder: Path) -> dict[str, Any] | None:
+    """What ``result.json`` in ``folder`` says; None where there is none, or half of one."""
     try:
         result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    expected = names | _said_of(settings)
-    same = isinstance(result, dict) and all(result.get(name) == value for name, value in expected.items())
-    return result if same else None
+    return result if isinstance(result, dict) else None
+
+
+def _check_place(names: Mapping[str, Any], folder: Path) -> None:
+    """A ``ValueError`` where ``folder`` holds the result of another experiment, which would be lost."""
+    there = _whole_result(folder) or {}
+    others = [f"{name} {there[name]!r}" for name, value in names.items() if there.get(name, value) != value]
+    if others:
+        raise ValueError(
+            f"{folder} holds a run with {', '.join(others)}: choose another folder, or delete it"
+        )
 
 
 def _plan(experiment: Experiment) -> tuple[dict[str, Any], Recipe]:
@@ -308,6 +324,10 @@ def _plan(experiment: Experiment) -> tuple[dict[str, Any], Recipe]:
         variant=experiment.variant,
         clean=setting == CLEAN,
     )
+    if not needs_transition(method, correction):
+        transition = (
+            "estimated"  # is what every run says that uses none: asked for differently, it is the same
+        )
     names = {"dataset": dataset, "noise": setting, "method": method, "correction": correction}
     return vars(experiment) | names | {"transition": transition}, settings
 

@@ -28,10 +28,13 @@ SEED = 0
 # The imports, and the file that our side is drawn from.
 
 # %%
+from html import escape
+
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import torch
+from IPython.display import HTML
 
 from fdiv import DIVERGENCES, claim, divergence, explore, noise, tables
 from fdiv.exercises import paper_tables as exercises
@@ -235,9 +238,14 @@ listed["verdict"].value_counts().to_frame("statements")
 # Those that do not hold as printed, with the correction. `shown_by` in `data/paper/errata.csv` names the test and the notebook that show it.
 
 # %% tags=["nbval-check-output"]
-wrong = listed[listed["verdict"] != "holds"]
-pd.set_option("display.max_colwidth", None)
-wrong.set_index("item")[["where", "printed", "corrected"]]
+wrong = listed[listed["verdict"] != "holds"].map(escape)
+HTML(
+    "".join(
+        f"<p><b>{one.item}</b> ({one.where})<br>"
+        f"<i>printed</i> {one.printed}<br><i>corrected</i> {one.corrected}</p>"
+        for one in wrong.itertuples()
+    )
+)
 
 # %% [markdown]
 # ## 9 The story in five figures
@@ -248,7 +256,7 @@ wrong.set_index("item")[["where", "printed", "corrected"]]
 uniform = paper_accuracies().query(
     "table == 'main' and noise.str.startswith('uniform')"
 )
-uniform = uniform.assign(setting=uniform["dataset"] + ", " + uniform["noise"])
+uniform = uniform.assign(setting=uniform["dataset"] + "<br>" + uniform["noise"])
 figure = go.Figure()
 for method in ("ce", "pl", "tv"):
     rows = uniform[uniform["method"] == method]
@@ -260,6 +268,7 @@ for method in ("ce", "pl", "tv"):
     )
 figure.update_layout(
     title="Best accuracy under uniform noise, as printed",
+    xaxis={"tickangle": -30, "automargin": True},
     yaxis={"title": "percent", "range": (40, 100)},
 )
 figure

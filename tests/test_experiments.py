@@ -4,6 +4,7 @@ import errno
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -253,12 +254,20 @@ def test_half_a_result_is_none(short, tmp_path, left):
 @pytest.mark.parametrize(
     "other", [{"noise": "sparse-low"}, {"seed": 1}, {"method": "js"}, {"noise": "uniform-0.4"}]
 )
-def test_a_result_of_something_else_is_none(short, tmp_path, other):
+def test_a_result_of_something_else_is_none_and_is_not_overwritten(short, tmp_path, other):
     epochs(replace(QUICK_TV, **other), tmp_path)
+    before = (tmp_path / "result.json").read_bytes()
     assert stored_result(QUICK_TV, tmp_path) is None
-    trained, _, result = epochs(QUICK_TV, tmp_path)
-    assert trained == 3
-    assert (result["noise"], result["seed"], result["method"]) == ("uniform-low", 0, "tv")
+    ((name, value),) = other.items()
+    said = f"{tmp_path} holds a run with {name} {value!r}: choose another folder, or delete it"
+    with pytest.raises(ValueError, match=re.escape(said)):
+        epochs(QUICK_TV, tmp_path)
+    assert (tmp_path / "result.json").read_bytes() == before
+
+
+def test_what_a_run_does_not_use_does_not_make_it_another(short, tmp_path):
+    _, _, result = epochs(replace(QUICK_TV, transition="true"), tmp_path)
+    assert epochs(QUICK_TV, tmp_path)[0] == 0
     assert stored_result(QUICK_TV, tmp_path) == result
 
 
