@@ -339,7 +339,7 @@ images_figure(
     split.train_images[some, 0].tolist(),
     [caption(i) for i in some],
     title="Twelve examples with a wrong label",
-).update_layout(height=480, margin_t=130)
+)
 
 # %% [markdown]
 # ## 6 The six settings of the paper
@@ -417,7 +417,7 @@ images_figure(
     split.train_images[top, 0].tolist(),
     captions,
     title="The labels that look most wrong",
-).update_layout(height=420, margin_t=110)
+)
 
 # %% [markdown]
 # **Against cleanlab.** The standard tool for this question is cleanlab. Its score, self-confidence, needs predicted probabilities, usually of a model trained with cross-entropy on *other* folds of the data. Let us give it three: the cross-entropy network after its last epoch, the same network at the epoch with the best noisy validation accuracy, and our robust network.

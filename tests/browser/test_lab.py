@@ -39,6 +39,7 @@ TOKEN = "reader"
 PANEL = ".jp-NotebookPanel .jp-WindowedPanel-outer"
 BUSY = "() => [...document.querySelectorAll('.jp-InputPrompt')].some(one => one.textContent.includes('[*]'))"
 START, RUN, MOVE = 60, 240, 10  # seconds at most
+TOOK: dict[str, float] = {}  # seconds from the address to the last cell
 PRESSES = 6  # to and fro, so that a control ends where it began
 # What the figure of a cell shows, null while it is replaced; and the ms from a key press to another figure.
 SHOWN = """cell => {
@@ -147,10 +148,12 @@ def name(request):
 @pytest.fixture(scope="module")
 def lab(browser, server, screenshots, name):
     """The notebook, opened and run to its end."""
+    start = time.monotonic()
     with opened(browser, server, name) as page:
         page.wait_for_selector(".jp-NotebookPanel .jp-RenderedMarkdown h1", timeout=START * 1000)
         page.screenshot(path=screenshots / f"lab_{name[:2]}_opened.png")
         run_all(page)
+        TOOK[name] = time.monotonic() - start
         yield page
 
 
@@ -275,7 +278,9 @@ def test_every_control_moves_its_figure(lab, name, empty_callback, screenshots, 
     assert [said for said, each in waits.items() if None in each] == []
     medians = {said: statistics.median(each) / empty_callback for said, each in waits.items()}
     with capsys.disabled():
-        print(f"\n{name}: an empty figure takes {empty_callback:.0f} ms;")
+        print(
+            f"\n{name}: opened and run in {TOOK[name]:.0f} s; an empty figure takes {empty_callback:.0f} ms"
+        )
         print("".join(f"  {said}: {ratio:.1f} times that\n" for said, ratio in medians.items()), end="")
 
 
