@@ -181,7 +181,13 @@ def _fields(texts: Sequence[str]) -> dict[str, list[str]]:
 def _results(options: argparse.Namespace) -> int:
     from fdiv.results import collect
 
-    print(f"{len(collect(options.folder or runs_folder()))} results in data/results/accuracies.csv")
+    collected = collect(options.folder or runs_folder())
+    print(f"{len(collected)} results in data/results/accuracies.csv")
+    loose = sum(str(commit).endswith("+") for commit in collected["commit"])
+    if loose:
+        print(
+            f"{loose} of them come from code that is in no commit (a + after it): run these again to publish"
+        )
     return 0
 
 

@@ -224,12 +224,20 @@ def _papermill(
 
 
 def _kernel_variables(quick: bool) -> dict[str, str]:
-    """Figures drawn once and no debugger's hint; one thread in quick mode unless the user chose.
+    """This package, figures drawn once, no debugger's hint; one thread in quick mode unless the user chose.
 
-    Threads of two processes that wait for the same cores make a tiny network many times slower.
+    Threads of two processes that wait for the same cores make a tiny network many times slower. A kernel
+    starts in the notebook's folder, where it would find the installed package, of another checkout perhaps.
     """
+    package = str(Path(__file__).resolve().parents[1])
+    paths = [package, *filter(None, [os.environ.get("PYTHONPATH")])]
     threads = {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")} if quick else {}
-    return {"FDIV_STATIC": "1", "PYDEVD_DISABLE_FILE_VALIDATION": "1", **threads}
+    return {
+        "PYTHONPATH": os.pathsep.join(paths),
+        "FDIV_STATIC": "1",
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+        **threads,
+    }
 
 
 def _transport(sockets: Path) -> Config:

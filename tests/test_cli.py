@@ -328,6 +328,19 @@ def test_a_quick_kernel_has_one_thread_or_what_the_user_chose(
     assert dict(os.environ) == before
 
 
+def test_a_kernel_has_the_package_that_started_it(course, started, monkeypatch):
+    """And not the installed one, which may belong to another checkout with other code."""
+    package = str(Path(notebooks.__file__).parents[1])
+    course.add("00_good", GOOD)
+    for given, expected in ((None, package), ("mine", os.pathsep.join([package, "mine"]))):
+        if given:
+            monkeypatch.setenv("PYTHONPATH", given)
+        else:
+            monkeypatch.delenv("PYTHONPATH", raising=False)
+        assert fdiv("run").code == 0
+        assert started.pop()[0]["PYTHONPATH"] == expected
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no sockets that are files")
 def test_kernels_that_start_together_cannot_take_each_others_port(course, started):
     course.add("00_good", GOOD)

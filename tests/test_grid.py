@@ -104,7 +104,7 @@ def test_a_file_of_ones_own(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["man"], r"no grid is called 'man' \(did you mean 'main'\?\); choose from clean, .*all-methods"),
+        (["man"], r"no grid is called 'man' \(did you mean 'main'\?\); choose from clean, .*, main-full, .*"),
         (["main", "--only", "metod=tv"], r"no field of a run is called 'metod' .*choose from dataset, .*"),
         (["main", "--only", "method=gan"],
          r"no method among the runs of this grid is called 'gan'; choose from ce, blc, flc, dmi, pl, .*"),
@@ -475,6 +475,7 @@ def test_control_c_says_what_is_finished_and_leaves_no_process(runs, tmp_path):
     command = subprocess.Popen(
         [sys.executable, "-m", "fdiv", "grid", str(grid), "--workers", "1"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored in the background
     )  # fmt: skip
     process = psutil.Process(command.pid)
     try:
