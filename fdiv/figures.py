@@ -282,21 +282,22 @@ def _add_images(
     above, between = round(high * (0.1 + 0.18 * _lines(captions))) + 1, round(0.15 * wide) + 1
     rows = -(-count // columns)
     canvas = np.full((rows * (high + above), columns * (wide + between)), np.nan)
+    grey = {"colorscale": "gray_r", "zmin": 0, "zmax": 1, "showscale": False, "hoverinfo": "skip"}
+    figure.add_heatmap(row=row, col=col, **grey)
+    drawn = figure.data[-1]
+    axes = {"xref": drawn.xaxis, "yref": drawn.yaxis}
+    notes = []
     for index, (image, caption) in enumerate(zip(pixels, captions, strict=True)):
         top = index // columns * (high + above) + above
         left = index % columns * (wide + between) + between // 2
         canvas[top : top + high, left : left + wide] = image
-        middle = left + (wide - 1) / 2
-        figure.add_annotation(
-            x=middle, y=top - 0.5, text=caption, yanchor="bottom", showarrow=False, font_size=12,
-            row=row, col=col,
-        )  # fmt: skip
-    grey = {"colorscale": "gray_r", "zmin": 0, "zmax": 1, "showscale": False, "hoverinfo": "skip"}
-    figure.add_heatmap(z=_compact(canvas), row=row, col=col, **grey)
-    axis = figure.data[-1].xaxis or "x"
+        place = {"x": left + (wide - 1) / 2, "y": top - 0.5, "yanchor": "bottom", "showarrow": False}
+        notes.append({"text": caption, "font": {"size": 12}, **place, **axes})
+    drawn.z = _compact(canvas)
+    figure.update_layout(annotations=notes)
     fitted = {"visible": False, "constrain": "domain", "row": row, "col": col}
     figure.update_xaxes(**fitted)
-    figure.update_yaxes(autorange="reversed", scaleanchor=axis, constraintoward="top", **fitted)
+    figure.update_yaxes(autorange="reversed", scaleanchor=drawn.xaxis, constraintoward="top", **fitted)
 
 
 def _lines(captions: Sequence[str]) -> int:
