@@ -186,7 +186,7 @@ def _results(options: argparse.Namespace) -> int:
     loose = sum(str(commit).endswith("+") for commit in collected["commit"])
     if loose:
         print(
-            f"{loose} of them come from code that is in no commit (a + after it): run these again to publish"
+            f"{loose} of them come from code in no commit, with a + after it: run them again", file=sys.stderr
         )
     return 0
 

@@ -265,9 +265,10 @@ def run_experiment(
         return _trained(names, settings, None, on_epoch=on_epoch, **options)
     folder = Path(folder)
     with locked(folder):
-        _check_place(names, folder)
-        result = stored_result(experiment, folder)
-        run = None if result is None else load_run(folder / "run.pt", _about(names, settings))
+        result = _whole_result(folder)
+        _check_place(names, folder, result)
+        finished = _is_of(result, names, settings)
+        run = load_run(folder / "run.pt", _about(names, settings)) if finished else None
         if run is not None:
             return run, result
         return _trained(names, settings, folder, on_epoch=on_epoch, **options)
@@ -280,9 +281,13 @@ def stored_result(experiment: Experiment, folder: str | os.PathLike | None = Non
     """
     names, settings = _plan(experiment)
     result = _whole_result(experiment_folder(experiment) if folder is None else Path(folder))
-    expected = names | _said_of(settings)
-    same = result is not None and all(result.get(name) == value for name, value in expected.items())
-    return result if same else None
+    return result if _is_of(result, names, settings) else None
+
+
+def _is_of(result: dict[str, Any] | None, names: Mapping[str, Any], settings: Recipe) -> bool:
+    """Whether there is a result, and of this plan and recipe."""
+    expected = dict(names) | _said_of(settings)
+    return result is not None and all(result.get(name) == value for name, value in expected.items())
 
 
 def _whole_result(folder: Path) -> dict[str, Any] | None:
@@ -294,9 +299,9 @@ def _whole_result(folder: Path) -> dict[str, Any] | None:
     return result if isinstance(result, dict) else None
 
 
-def _check_place(names: Mapping[str, Any], folder: Path) -> None:
-    """A ``ValueError`` where ``folder`` holds the result of another experiment, which would be lost."""
-    there = _whole_result(folder) or {}
+def _check_place(names: Mapping[str, Any], folder: Path, there: dict[str, Any] | None) -> None:
+    """A ``ValueError`` where the result ``there`` is of another experiment, and would be lost."""
+    there = there or {}
     others = [f"{name} {there[name]!r}" for name, value in names.items() if there.get(name, value) != value]
     if others:
         raise ValueError(
@@ -324,10 +329,8 @@ def _plan(experiment: Experiment) -> tuple[dict[str, Any], Recipe]:
         variant=experiment.variant,
         clean=setting == CLEAN,
     )
-    if not needs_transition(method, correction):
-        transition = (
-            "estimated"  # is what every run says that uses none: asked for differently, it is the same
-        )
+    if not needs_transition(method, correction):  # whatever was asked for, it is the same run
+        transition = "estimated"
     names = {"dataset": dataset, "noise": setting, "method": method, "correction": correction}
     return vars(experiment) | names | {"transition": transition}, settings
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import csv
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import Any
+
+import torch
 
 ROOT = Path(__file__).resolve().parents[1]
 PAPER = ROOT / "data" / "paper"
@@ -24,7 +27,7 @@ def runs_folder() -> Path:
 def replacing(path: str | os.PathLike) -> Iterator[Path]:
     """A temporary file beside ``path`` that takes its place when the ``with`` block ends well.
 
-    Whatever happens, ``path`` is either the old file or the whole new one.
+    Whatever happens, ``path`` is either the old file or the whole new one; what the disk refused names it.
     """
     path = Path(path)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -33,8 +36,10 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
         yield Path(name)
         os.chmod(name, 0o644)
         os.replace(name, path)
-    except BaseException:
+    except BaseException as error:
         Path(name).unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None:
+            error.filename = str(path)
         raise
 
 
@@ -42,6 +47,18 @@ def write_text(text: str, path: str | os.PathLike) -> None:
     """Write ``text`` so that ``path`` is either the old file or the whole new one."""
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def write_state(state: Mapping[str, Any], path: str | os.PathLike) -> None:
+    """``torch.save`` in the same way, with an ``OSError`` where the disk is full.
+
+    Torch makes a ``RuntimeError`` of it, about a position in its file.
+    """
+    with replacing(path) as temporary, open(temporary, "wb") as file:
+        try:
+            torch.save(state, file)
+        except RuntimeError as error:
+            raise error.__context__ if isinstance(error.__context__, OSError) else error from None
 
 
 def csv_rows(name: str, **where: str) -> list[dict[str, str]]:

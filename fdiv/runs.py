@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from fdiv.datasets import NoisySplit
 from fdiv.device import pick_device
-from fdiv.files import replacing
+from fdiv.files import write_state
 from fdiv.models import MODELS, build_model
 from fdiv.names import choose
 
@@ -92,8 +92,7 @@ def save_run(run: Run, path: str | os.PathLike, model: str, split: NoisySplit, a
         "diagnosis": list(run.diagnosis),
         "T": None if run.T is None else torch.as_tensor(run.T),
     }
-    with replacing(path) as temporary:
-        torch.save(state, temporary)
+    write_state(state, path)
 
 
 def load_run(path: str | os.PathLike, about: str) -> Run | None:

@@ -37,7 +37,7 @@ from fdiv.datasets import ImageFiles, NoisySplit, default_workers
 from fdiv.device import pick_device
 from fdiv.distributed import World, locked, world
 from fdiv.explore import is_static
-from fdiv.files import replacing, runs_folder
+from fdiv.files import runs_folder, write_state
 from fdiv.losses import CrossEntropy, NoisyLabelLoss
 from fdiv.models import build_model
 from fdiv.names import choose
@@ -351,8 +351,7 @@ class _Session:
             "loss": self.loss.state_dict(),
             "weights": self.weights,
         }
-        with replacing(path) as temporary:
-            torch.save(state, temporary)
+        write_state(state, path)
 
     def resume(self, path: Path, fingerprint: str) -> None:
         """Go on from ``path`` where it exists; refuse the checkpoint of another run."""

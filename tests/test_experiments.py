@@ -289,6 +289,21 @@ def test_a_result_without_its_weights_is_trained_again(short, tmp_path):
     assert same(one, two)
 
 
+def test_a_full_disk_is_one_sentence_about_the_file_and_loses_nothing(short, tmp_path):
+    """Really full: no file may grow beyond half a checkpoint."""
+    resource = pytest.importorskip("resource")
+    epochs(QUICK_TV, tmp_path / "whole")
+    size = (tmp_path / "whole" / "run.pt").stat().st_size
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size // 2, limits[1]))
+    try:
+        with pytest.raises(OSError, match=r"File too large: '.*tv\.pt'$"):
+            epochs(QUICK_TV, tmp_path / "full")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert {path.name for path in (tmp_path / "full").iterdir()} == {".lock"}
+
+
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()])
 def test_what_stops_in_the_middle_of_a_write_goes_on_later(short, tmp_path, monkeypatch, error):
     """A full disk and Ctrl-C, at every file that is written: what is there is whole, and the end the same."""

@@ -12,6 +12,7 @@ import threading
 import time
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import psutil
@@ -104,7 +105,9 @@ def test_a_file_of_ones_own(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["man"], r"no grid is called 'man' \(did you mean 'main'\?\); choose from clean, .*, main-full, .*"),
+        (["man"],
+         r"no grid is called 'man' \(did you mean 'main'\?\); choose from clean, .*all-methods,"
+         r" robustness-figure"),
         (["main", "--only", "metod=tv"], r"no field of a run is called 'metod' .*choose from dataset, .*"),
         (["main", "--only", "method=gan"],
          r"no method among the runs of this grid is called 'gan'; choose from ce, blc, flc, dmi, pl, .*"),
@@ -216,6 +219,23 @@ def test_an_address_without_a_scheduler_is_one_sentence(runs):
             assert re.fullmatch(f"fdiv: no Dask scheduler answers at '{address}': .+\n", said.err), said.err
 
 
+def test_without_a_worker_it_ends_some_day(runs, monkeypatch):
+    """As where a machine has no memory left for another process."""
+
+    class Nobody:
+        def submit(self, *_, **__):
+            return SimpleNamespace(done=lambda: False)
+
+        def nthreads(self):
+            return {}
+
+    monkeypatch.setattr(cluster, "connect", lambda *_: contextlib.nullcontext(Nobody()))
+    monkeypatch.setattr(cluster, "COUNT", 0.1)
+    monkeypatch.setattr(cluster, "ALONE", 1.0)
+    ended = cluster.run_grid("alone", [quick()], workers=1)
+    assert ended.stopped == "for 1 s no worker process could be started"
+
+
 def test_a_kernel_keeps_the_memory_it_has_freed(runs, monkeypatch):
     """A worker of Dask gives it back to the system at once, and a training step takes twice as long."""
     seen = {}
@@ -316,19 +336,27 @@ def test_a_failure_is_recorded_while_the_rest_goes_on(executed):
     assert re.search(r"^all +1 +0 +1 +0$", said.out, re.M)
 
 
-def test_called_again_it_repairs_what_failed_and_what_is_half_written_and_trains_nothing_else(executed):
+@pytest.fixture(scope="module")
+def repaired(executed):
+    """That grid called again without the broken checkpoint, its copy of the other result cut off."""
     folder, grid, _ = executed
     finished, failed = (folder / "runs" / "train" / name for name in (FINISHED, FAILED))
     log = (finished / "log.txt").read_text()
     (failed / "tv.pt").unlink()
-    copy = folder / "runs" / "small" / finished.name / "result.json"
+    copy = folder / "runs" / "small" / FINISHED / "result.json"
     copy.write_text(copy.read_text()[:100])
     said = fdiv("grid", str(grid), "--mode", "quick")
+    assert (finished / "log.txt").read_text() == log, "copied, not run"
+    return folder, grid, said
+
+
+def test_called_again_it_repairs_what_failed_and_what_is_half_written(repaired):
+    folder, _, said = repaired
     assert said.code == 0
     assert re.search(r"^all +2 +0 +0 +0$", said.out, re.M), said.out
-    assert copy.read_bytes() == (finished / "result.json").read_bytes()
-    assert (finished / "log.txt").read_text() == log, "copied, not run"
-    here = folder / "runs" / "small" / failed.name
+    kept, copied = (folder / "runs" / grid / FINISHED / "result.json" for grid in ("train", "small"))
+    assert copied.read_bytes() == kept.read_bytes()
+    here = folder / "runs" / "small" / FAILED
     assert {path.name for path in here.iterdir()} == {"05_fashion_mnist.ipynb", "log.txt", "result.json"}
 
 
@@ -350,8 +378,8 @@ def test_the_notebooks_of_the_other_datasets_train_the_experiment_too(experiment
     assert {name: result[name] for name in KEY + ACCURACIES} == {n: expected[n] for n in KEY + ACCURACIES}
 
 
-def test_what_the_notebooks_of_a_grid_leave_is_the_experiment(executed):
-    folder, grid, _ = executed
+def test_what_the_notebooks_of_a_grid_leave_is_the_experiment(repaired):
+    folder, grid, _ = repaired
     for experiment in tables.expand(str(grid), "quick"):
         result = json.loads((folder / "runs" / "small" / experiment.name / "result.json").read_text())
         _, expected = run_experiment(experiment)
@@ -359,8 +387,8 @@ def test_what_the_notebooks_of_a_grid_leave_is_the_experiment(executed):
         assert {"commit", "torch", "device", "seconds"} <= result.keys()
 
 
-def test_finished_runs_are_skipped_and_shared_with_another_grid(executed, monkeypatch):
-    folder, grid, _ = executed
+def test_finished_runs_are_skipped_and_shared_with_another_grid(repaired, monkeypatch):
+    folder, grid, _ = repaired
     other = grid.with_name("other.yml")
     other.write_text(grid.read_text())
     monkeypatch.setattr(cluster, "connect", lambda *_: pytest.fail("there was nothing to do"))
@@ -377,7 +405,7 @@ def test_finished_runs_are_skipped_and_shared_with_another_grid(executed, monkey
     assert re.search(r"^all +2 +0  about 0 s$", done.out, re.M)
 
 
-def test_results_are_collected_from_all_grids_each_once(executed, monkeypatch, tmp_path):
+def test_results_are_collected_from_all_grids_each_once(repaired, monkeypatch, tmp_path):
     from fdiv import results
 
     monkeypatch.setattr(results, "RESULTS", tmp_path / "results")
@@ -385,8 +413,8 @@ def test_results_are_collected_from_all_grids_each_once(executed, monkeypatch, t
     assert (said.code, said.out) == (0, "2 results in data/results/accuracies.csv\n")
 
 
-def test_a_full_disk_is_the_failure_of_a_run_and_leaves_what_is_there(executed, monkeypatch):
-    folder, _, _ = executed
+def test_a_full_disk_is_the_failure_of_a_run_and_leaves_what_is_there(repaired, monkeypatch):
+    folder, _, _ = repaired
     experiment = quick("js", "sparse-high", correction="paper", transition="true")
     here = folder / "runs" / "small" / experiment.name
     before = {path.name: path.read_bytes() for path in here.iterdir()}
@@ -398,7 +426,8 @@ def test_a_full_disk_is_the_failure_of_a_run_and_leaves_what_is_there(executed, 
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", full)
         cluster._deliver(experiment, here.parent, Outcome(1.0), progress)
-    assert progress.errors == {experiment.name: "could not be copied: [Errno 28] No space left on device"}
+    said = rf"could not be copied: \[Errno 28\] No space left on device: '{re.escape(str(here))}/.*'"
+    assert re.fullmatch(said, progress.errors[experiment.name])
     assert {path.name: path.read_bytes() for path in here.iterdir()} == before
     deliver(experiment, here.parent, Outcome(1.0))
 

@@ -7,6 +7,7 @@ or the command itself may be killed at any time: called again, it does what is l
 from __future__ import annotations
 
 import logging
+import math
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -19,7 +20,7 @@ import torch
 from fdiv.device import usable_cores
 from fdiv.experiments import Experiment
 from fdiv.files import runs_folder
-from fdiv.grids.progress import Progress
+from fdiv.grids.progress import Progress, duration
 from fdiv.grids.runs import Outcome, deliver, execute, is_delivered, is_finished
 
 if TYPE_CHECKING:
@@ -27,8 +28,12 @@ if TYPE_CHECKING:
 
 STOPPED = "stopped"
 RETRIES = 2  # of a run whose kernel died
-LOST_WORKERS = 20  # that may die under one run before it counts as failed
-LOOK = 0.2  # seconds between two looks at what has ended
+SETTINGS = {
+    "distributed.scheduler.allowed-failures": 20,  # workers that may die under a run before it has failed
+    "distributed.deploy.lost-worker-timeout": "1 hour",  # 15 s are few for a busy machine to start another
+}
+LOOK, COUNT = 0.2, 5.0  # seconds between two looks at what has ended, and at how many workers there are
+ALONE = 600.0  # seconds without any worker of our own, after which none will come
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
@@ -51,7 +56,7 @@ def run_grid(
         waiting = [run for run in runs if progress.is_open(run.name)]
         if waiting:
             with connect(scheduler, min(workers or _workers(), len(waiting))) as client:
-                _work(client, waiting, folder, progress)
+                _work(client, waiting, folder, progress, math.inf if scheduler else ALONE)
     except KeyboardInterrupt:
         progress.stopped = STOPPED
     except OSError as error:  # of Dask's connections; what concerns the files is the failure of a run
@@ -59,10 +64,14 @@ def run_grid(
     return progress
 
 
-def _work(client: Client, runs: Sequence[Experiment], folder: Path, progress: Progress) -> None:
+def _work(
+    client: Client, runs: Sequence[Experiment], folder: Path, progress: Progress, patience: float
+) -> None:
     """Submit every run, and deliver each as it ends.
 
     The key of a run is its name: two commands that ask one scheduler for the same run share it.
+
+    patience: how many seconds there may be no worker at all.
     """
     shared = str(runs_folder().resolve())
     futures = {
@@ -72,14 +81,18 @@ def _work(client: Client, runs: Sequence[Experiment], folder: Path, progress: Pr
         for run in runs
     }
     progress.workers = len(client.nthreads())
+    counted = served = time.monotonic()
     while futures:
         progress.tick()
         time.sleep(LOOK)
-        ended = [run for run, future in futures.items() if future.done()]
-        for run in ended:
+        for run in [run for run, future in futures.items() if future.done()]:
             _deliver(run, folder, _outcome(futures.pop(run)), progress)
-        if ended and futures:
-            progress.workers = len(client.nthreads())
+        if futures and time.monotonic() > counted + COUNT:
+            counted, progress.workers = time.monotonic(), len(client.nthreads())
+            served = counted if progress.workers else served
+            if counted > served + patience:
+                progress.stopped = f"for {duration(patience)} no worker process could be started"
+                return
 
 
 def _outcome(future: Future) -> Outcome:
@@ -122,7 +135,7 @@ def connect(scheduler: str | None, workers: int) -> Iterator[Client]:
             yield client
         return
     with (
-        dask.config.set({"distributed.scheduler.allowed-failures": LOST_WORKERS}),
+        dask.config.set(SETTINGS),
         _local_cluster(workers) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
@@ -135,7 +148,10 @@ def _local_cluster(workers: int) -> Any:
 
     local = {"host": "127.0.0.1", "port": 0}
     return SpecCluster(
-        scheduler={"cls": Scheduler, "options": {**local, "dashboard": False, "dashboard_address": None}},
+        scheduler={
+            "cls": Scheduler,
+            "options": {**local, "dashboard": False, "dashboard_address": "127.0.0.1:0"},
+        },
         workers={
             number: {
                 "cls": Nanny,
