@@ -15,7 +15,7 @@ test: export FDIV_OFFLINE ?= 1
 test: $(READY)  ## style, unit tests, notebook structure, nbval, and the browser where there is one
 	$(BIN)/python -m ruff check . && $(BIN)/python -m ruff format --check .
 	$(BIN)/python -m pytest -q -n 2 --dist loadscope -m "not browser"
-	$(BIN)/python -m pytest -q -m browser tests/browser
+	$(BIN)/python -m pytest -q -n 2 --dist loadscope -m browser tests/browser
 
 lab: $(READY)  ## open JupyterLab on the notebooks
 	$(BIN)/python -m jupyterlab notebooks

@@ -47,7 +47,6 @@ from fdiv.results import (
     beside,
     errata,
     our_accuracies,
-    paper_accuracies,
     paper_robustness,
     titled,
 )
@@ -137,7 +136,13 @@ with_slider(main_figure, dataset=datasets)
 main_figure("mnist", "paper")
 
 # %% [markdown]
-# **What to see**: with the paper's own recipe ours is white, a tenth or a third of a point away. The row *sparse-high* is near one half for nearly everybody, as notebook 03 predicts. Grey cells wait for a run: `fdiv grid main --mode laptop --only dataset=mnist,fashion-mnist` fills two datasets in some hours on a laptop, and stops and goes on as you like.
+# **What to see**: with the paper's own recipe ours is white, a tenth or a third of a point away. In a dozen epochs MNIST is nearly there too:
+#
+# - The divergences stay less than a point below the printed means, in every row but one.
+# - Cross-entropy is *above* its printed number. A small network with dropout has no time to memorise in twelve epochs; notebook 04 shows what the other epochs do.
+# - The row *sparse-high* is what notebook 03 predicts: one half, for every divergence. The paper prints up to seven points more; three seeds here scatter by a twentieth of a point. The loss corrections and DMI get out here, as they do with some seeds and not with others ([notebook 09](09_bias_correction.ipynb)).
+#
+# Grey cells wait for a run: `fdiv grid main --mode laptop --only dataset=fashion-mnist` fills another dataset in about an hour on a laptop, and stops and goes on as you like.
 #
 # ## 3 Every method
 #
@@ -257,30 +262,41 @@ HTML(
 # %% [markdown]
 # ## 9 The story in five figures
 #
-# **One.** Fitting noisy labels means fitting wrong ones; a bounded objective resists. (Notebooks 00 and 04.) The paper's numbers for uniform noise, where it claims most:
+# **One.** Fitting noisy labels means fitting wrong ones; a bounded objective resists. (Notebooks 00 and 04.) Uniform noise, where the paper claims most:
 
 # %%
-uniform = paper_accuracies().query(
-    "table == 'main' and noise.str.startswith('uniform')"
-)
-uniform = uniform.assign(setting=uniform["dataset"] + "<br>" + uniform["noise"])
+columns = {
+    "method": ["ce", "pl", "tv"],
+    "noise": ["uniform", "uniform-low", "uniform-high"],
+}
+uniform = beside("main", mode="laptop")
+uniform = uniform[uniform[list(columns)].isin(columns).all(axis=1)]
+uniform["setting"] = uniform["dataset"] + "<br>" + uniform["noise"]
+
+# %% [markdown]
+# Bars are printed, diamonds are ours:
+
+# %%
 figure = go.Figure()
-for method in ("ce", "pl", "tv"):
-    rows = uniform[uniform["method"] == method]
-    figure.add_bar(
-        x=rows["setting"],
-        y=rows["max"],
-        name=method_title(method),
-        marker_color=line_style(method)["color"],
-    )
+for method, rows in uniform.groupby("method"):
+    name, colour = method_title(method), line_style(method)["color"]
+    where = {"x": rows["setting"], "offsetgroup": method, "legendgroup": method}
+    figure.add_bar(y=rows["paper"], name=f"{name}, paper", marker_color=colour, **where)
+    mark = {"color": "white", "symbol": "diamond", "size": 9}
+    mark["line"] = {"color": colour, "width": 2}
+    ours_too = {"mode": "markers", "marker": mark, "name": f"{name}, ours"}
+    figure.add_scatter(y=rows["ours"], **ours_too, **where)
 figure.update_layout(
-    title="Best accuracy under uniform noise, as printed",
+    title="Uniform noise: the paper in full, ours in a dozen epochs",
     xaxis={"tickangle": -30, "automargin": True},
-    yaxis={"title": "percent", "range": (40, 100)},
+    yaxis={"title": "accuracy on clean test data, %", "range": (40, 100)},
+    scattermode="group",
 )
 figure
 
 # %% [markdown]
+# **What to see**: total variation ends above cross-entropy wherever both have been run. Ours on CIFAR-10 is a small network trained for 14 epochs, so all of it lies lower. On MNIST a dozen epochs are too few for cross-entropy to memorise much, and peer loss has the least time to gain from its schedule.
+#
 # **Two.** Three of eight printed activations point the wrong way. (Notebook 01.) What the activation does as the model grows more certain of the label:
 
 # %%
@@ -386,6 +402,21 @@ full = beside("main", mode="paper", dataset="mnist").query("seeds > 0")
 claim(
     "with the paper's recipe we are within half a point of its mean",
     (full["ours"] - full["paper"]).abs().max() < 0.5,
+)
+
+# %% [markdown]
+# The main table on MNIST in a dozen epochs, and what is not there:
+
+# %% tags=["claim", "nbval-check-output"]
+dozen = beside("main", mode="laptop", dataset="mnist").set_index(["noise", "method"])
+short = (dozen["ours"] - dozen["paper"]).unstack()[["tv", "js", "kl"]]
+claim(
+    "in a dozen epochs each divergence is within a point of its mean on MNIST",
+    short.drop("sparse-high").abs().max(axis=None) < 1,
+)
+claim(
+    "and at one half under sparse-high",
+    dozen.loc["sparse-high", "ours"][["tv", "js", "kl"]].between(47, 50).all(),
 )
 claim(
     "a table never shows a number that was not measured",

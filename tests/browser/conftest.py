@@ -35,3 +35,11 @@ def screenshots() -> Path:
     """Where pictures of what was tested are kept, to be looked at."""
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     return SCREENSHOTS
+
+
+def pytest_terminal_summary(terminalreporter) -> None:
+    """At the end, what the tests have to tell: one of several processes cannot print it."""
+    for report in terminalreporter.getreports("passed"):
+        for name, told in report.user_properties:
+            if name == "told":
+                terminalreporter.write_line(told)

@@ -263,7 +263,7 @@ def there_and_back(page, control) -> tuple:
     return tuple(partial(page.keyboard.press, key) for key in keys)
 
 
-def test_every_control_moves_its_figure(lab, name, empty_callback, screenshots, capsys):
+def test_every_control_moves_its_figure(lab, name, empty_callback, screenshots, record_property):
     """The waits are told as multiples of an empty figure's, since times here and there differ."""
     source = (FOLDER / f"{name}.py").read_text(encoding="utf-8")
     cells = interactive_cells(lab)
@@ -272,16 +272,14 @@ def test_every_control_moves_its_figure(lab, name, empty_callback, screenshots, 
     for number in range(cells.count()):
         for control in controls(cells.nth(number)):
             label = control.locator("xpath=ancestor::*[contains(@class, 'widget-inline-hbox')]")
-            said = f"cell {number + 1}, {label.locator('label, .widget-label').first.inner_text()}"
+            said = f"cell {number + 1}, {label.locator('label, .widget-label').first.text_content()}"
             waits[said] = moved(lab, control)
         lab.screenshot(path=screenshots / f"lab_{name[:2]}_moved_{number + 1}.png")
     assert [said for said, each in waits.items() if None in each] == []
     medians = {said: statistics.median(each) / empty_callback for said, each in waits.items()}
-    with capsys.disabled():
-        print(
-            f"\n{name}: opened and run in {TOOK[name]:.0f} s; an empty figure takes {empty_callback:.0f} ms"
-        )
-        print("".join(f"  {said}: {ratio:.1f} times that\n" for said, ratio in medians.items()), end="")
+    lines = [f"{name}: opened and run in {TOOK[name]:.0f} s; an empty figure takes {empty_callback:.0f} ms"]
+    lines += [f"  {said}: {ratio:.1f} times that" for said, ratio in medians.items()]
+    record_property("told", "\n".join(lines))
 
 
 def test_the_figure_shows_what_the_slider_says(lab, name):
