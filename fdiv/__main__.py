@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import logging
+import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from fdiv import notebooks
@@ -162,12 +164,23 @@ def _grid(options: argparse.Namespace) -> int:
         done = {run.name: runs.is_delivered(run, folder) for run in chosen}
         print(progress.plan(chosen, tables.estimated_seconds(chosen), done))
         return 0
-    ended = cluster.run_grid(name, chosen, options.scheduler, options.workers)
+    with _terminated_as_interrupted():
+        ended = cluster.run_grid(name, chosen, options.scheduler, options.workers)
     print(f"\n{ended.table()}\n\nwritten to {folder}")
     if ended.stopped is not None:
         print(f"fdiv: {ended.stopped}; call again to go on from the checkpoints", file=sys.stderr)
         return 130 if ended.stopped == cluster.STOPPED else 1
     return 1 if ended.errors else 0
+
+
+@contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """SIGTERM, which batch systems send when the time is up, ends the block as Ctrl-C does."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _fields(texts: Sequence[str]) -> dict[str, list[str]]:

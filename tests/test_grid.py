@@ -219,6 +219,16 @@ def test_an_address_without_a_scheduler_is_one_sentence(runs):
             assert re.fullmatch(f"fdiv: no Dask scheduler answers at '{address}': .+\n", said.err), said.err
 
 
+def test_terminated_it_says_how_to_go_on(runs, monkeypatch):
+    """As by a batch system whose time is up."""
+    monkeypatch.setattr(cluster, "connect", lambda *_: os.kill(os.getpid(), signal.SIGTERM))
+    before = signal.getsignal(signal.SIGTERM)
+    said = fdiv("grid", "main", "--mode", "quick", "--only", "method=tv", "dataset=mnist")
+    assert (said.code, said.err) == (130, "fdiv: stopped; call again to go on from the checkpoints\n")
+    assert re.search(r"^all +0 +0 +0 +6$", said.out, re.M), said.out
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
 def test_without_a_worker_it_ends_some_day(runs, monkeypatch):
     """As where a machine has no memory left for another process."""
 
