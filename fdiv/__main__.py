@@ -151,7 +151,7 @@ def _train(options: argparse.Namespace) -> int:
 
 
 def _grid(options: argparse.Namespace) -> int:
-    from fdiv.grids import cluster, progress, runs, tables
+    from fdiv.grids import cluster, estimates, progress, runs, tables
 
     if options.workers is not None and options.workers < 1:
         raise ValueError(f"--workers is {options.workers}, but at least one has to do the work")
@@ -161,8 +161,10 @@ def _grid(options: argparse.Namespace) -> int:
     if name in (*MODES, "train"):
         raise ValueError(f"a grid cannot be called {name!r}, since runs/{name} holds something else")
     if options.dry_run:
-        done = {run.name: runs.is_delivered(run, folder) for run in chosen}
-        print(progress.plan(chosen, tables.estimated_seconds(chosen), done))
+        todo = [run for run in chosen if not runs.is_delivered(run, folder)]
+        workers = options.workers or cluster.local_workers()
+        seconds = estimates.estimated_seconds(todo, cluster.threads_each(workers))
+        print(progress.plan(chosen, seconds, workers))
         return 0
     with _terminated_as_interrupted():
         ended = cluster.run_grid(name, chosen, options.scheduler, options.workers)

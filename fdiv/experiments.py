@@ -260,7 +260,7 @@ def run_experiment(
         it is, with the provenance of the process that trained it. Only one process at a time works there.
     options: passed on to ``fdiv.training.train``.
     """
-    names, settings = _plan(experiment)
+    names, settings = plan(experiment)
     if folder is None:
         return _trained(names, settings, None, on_epoch=on_epoch, **options)
     folder = Path(folder)
@@ -279,7 +279,7 @@ def stored_result(experiment: Experiment, folder: str | os.PathLike | None = Non
 
     folder: by default that of ``experiment_folder``.
     """
-    names, settings = _plan(experiment)
+    names, settings = plan(experiment)
     result = _whole_result(experiment_folder(experiment) if folder is None else Path(folder))
     return result if _is_of(result, names, settings) else None
 
@@ -309,7 +309,7 @@ def _check_place(names: Mapping[str, Any], folder: Path, there: dict[str, Any] |
         )
 
 
-def _plan(experiment: Experiment) -> tuple[dict[str, Any], Recipe]:
+def plan(experiment: Experiment) -> tuple[dict[str, Any], Recipe]:
     """The experiment in canonical names and with the data that is really read, and its recipe."""
     method = check_method(experiment.method)
     dataset = choose("dataset", experiment.dataset, DATASETS)

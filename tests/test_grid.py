@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,8 +21,8 @@ import pytest
 from command import fdiv
 
 from fdiv import notebooks
-from fdiv.experiments import Experiment, experiment_folder, run_experiment
-from fdiv.grids import cluster, kept_folder, log_epoch, tables
+from fdiv.experiments import Experiment, experiment_folder, noisy_data, run_experiment
+from fdiv.grids import cluster, estimates, kept_folder, log_epoch, tables
 from fdiv.grids import runs as grid_runs
 from fdiv.grids.progress import Progress
 from fdiv.grids.runs import Outcome, deliver, execute, is_delivered
@@ -38,8 +39,8 @@ def runs(tmp_path, monkeypatch):
     return tmp_path / "runs"
 
 
-def quick(method="tv", noise="uniform-high", dataset="mnist", **fields):
-    return Experiment(dataset=dataset, noise=noise, method=method, mode="quick", **fields)
+def quick(method="tv", noise="uniform-high", dataset="mnist", mode="quick", **fields):
+    return Experiment(dataset=dataset, noise=noise, method=method, mode=mode, **fields)
 
 
 def rows_of(experiments):
@@ -69,10 +70,43 @@ def test_the_dry_run_lists_every_row_of_the_main_table(runs):
     expected = {(*row, seed) for row in rows.itertuples(index=False, name=None) for seed in "012"}
     assert set(listed) == expected
     assert len(listed) == len(expected) == 22 * 8 * 3
-    assert re.search(r"^mnist +144 +144  about [\d.]+ (h|min|days)", said.out, re.M), "from committed results"
-    assert re.search(r"^cifar-100 +96 +96  unknown$", said.out, re.M)
+    assert re.search(r"^mnist +144 +144  about [\d.]+ (h|min|days)$", said.out, re.M)
+    assert re.search(r"^all +528 +528  about [\d.]+ (h|min|days)$", said.out, re.M)
     assert (said.code, said.err) == (0, "")
     assert not runs.exists()
+
+
+def test_an_estimate_is_images_times_epochs_and_counts_what_runs_share_once(monkeypatch):
+    monkeypatch.setattr(estimates, "_seconds_per_image", lambda *_: 1e-3)
+
+    def seconds(*runs):
+        return [s - estimates.KERNEL for s in estimates.estimated_seconds(runs, 1).values()]
+
+    laptop = partial(quick, mode="laptop")
+    assert seconds(laptop("tv"), laptop("tv", seed=1)) == pytest.approx([12 * 50] * 2)
+    warm = {"noise": "sparse-high", "correction": "exact", "transition": "true"}
+    assert seconds(laptop("tv", **warm), laptop("kl", **warm)) == pytest.approx([(3 + 9) * 50, 9 * 50])
+    assert seconds(laptop("flc"), laptop("blc")) == pytest.approx([(12 + 12) * 50, 12 * 50]), (
+        "one estimate of T"
+    )
+    assert seconds(laptop("flc", transition="true")) == pytest.approx([12 * 50])
+    assert seconds(quick("tv", dataset="clothing1m", noise="human", mode="paper"))[0] > 14 * 18_976 * 1e-3
+
+
+def test_a_network_with_more_to_do_is_expected_to_take_longer():
+    few, many = (
+        estimates.estimated_seconds([quick(dataset=dataset, noise="clean", mode="paper")], 1)
+        for dataset in ("mnist", "cifar-10")
+    )
+    assert 10 * sum(few.values()) < sum(many.values())
+
+
+@pytest.mark.parametrize("dataset", ["digits", "paired-digits"])
+def test_the_estimates_know_the_datasets(dataset):
+    split = noisy_data(dataset, "clean").split
+    count, *shape = estimates.IMAGES[dataset]
+    assert (count, *shape[:2]) == tuple(split.train_images.shape[:3])
+    assert shape[2] == split.num_classes
 
 
 def test_the_robustness_figure_is_three_curves_of_ten_and_runs_on_another_dataset_too():
@@ -192,10 +226,10 @@ def test_every_worker_has_its_share_of_the_cores_and_a_gpu(monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setattr(cluster, "usable_cores", lambda: 8)
     monkeypatch.setattr(cluster, "_gpus", list)
-    assert cluster._workers() == 4
+    assert cluster.local_workers() == 4
     assert cluster._variables(4)[3] == dict.fromkeys(cluster.THREADS, "2")
     monkeypatch.setattr(cluster, "_gpus", lambda: ["2", "5"])
-    assert cluster._workers() == 2
+    assert cluster.local_workers() == 2
     assert [one["CUDA_VISIBLE_DEVICES"] for one in cluster._variables(3)] == ["2", "5", "2"]
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     assert cluster._variables(2)[0]["OMP_NUM_THREADS"] == "1"

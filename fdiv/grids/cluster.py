@@ -55,7 +55,7 @@ def run_grid(
                 _deliver(run, folder, Outcome(0.0), progress)
         waiting = [run for run in runs if progress.is_open(run.name)]
         if waiting:
-            with connect(scheduler, min(workers or _workers(), len(waiting))) as client:
+            with connect(scheduler, min(workers or local_workers(), len(waiting))) as client:
                 _work(client, waiting, folder, progress, math.inf if scheduler else ALONE)
     except KeyboardInterrupt:
         progress.stopped = STOPPED
@@ -171,15 +171,20 @@ def _local_cluster(workers: int) -> Any:
     )
 
 
-def _workers() -> int:
-    """One per GPU, or one per two cores."""
+def local_workers() -> int:
+    """How many of our own there are by default: one per GPU, or one per two cores."""
     return len(_gpus()) or max(1, usable_cores() // 2)
 
 
+def threads_each(workers: int) -> int:
+    """The threads of each of so many workers: its share of the cores, unless the user chose."""
+    chosen = "OMP_NUM_THREADS" in os.environ
+    return torch.get_num_threads() if chosen else max(1, usable_cores() // workers)
+
+
 def _variables(workers: int) -> list[dict[str, str]]:
-    """The environment of each worker: its threads, unless the user chose, and its GPU."""
-    threads = os.environ.get("OMP_NUM_THREADS", str(max(1, usable_cores() // workers)))
-    gpus = _gpus()
+    """The environment of each worker: its threads and its GPU."""
+    threads, gpus = os.environ.get("OMP_NUM_THREADS", str(threads_each(workers))), _gpus()
     return [
         dict.fromkeys(THREADS, threads) | ({"CUDA_VISIBLE_DEVICES": gpus[n % len(gpus)]} if gpus else {})
         for n in range(workers)

@@ -95,20 +95,20 @@ def duration(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
-def plan(runs: Sequence[Experiment], estimates: Sequence[float | None], done: Mapping[str, bool]) -> str:
-    """What a grid would do: every run, then per dataset their number and the hours they would take."""
+def plan(runs: Sequence[Experiment], seconds: Mapping[str, float], workers: int) -> str:
+    """What a grid would do: every run, then per dataset their number and how long they would take.
+
+    seconds: of each run that is not finished, by its name.
+    """
     width = max((len(run.name) for run in runs), default=0)
     lines = [
-        f"{run.name:<{width}}  {'finished' if done[run.name] else 'unknown' if s is None else duration(s)}"
-        for run, s in zip(runs, estimates, strict=True)
+        f"{run.name:<{width}}  {duration(seconds[run.name]) if run.name in seconds else 'finished'}"
+        for run in runs
     ]
-    lines.append(f"\n{'dataset':<14}{'runs':>6}{'to do':>7}  time on one worker")
+    together = f" with {workers} workers" if workers > 1 else ""
+    lines.append(f"\n{'dataset':<14}{'runs':>6}{'to do':>7}  time on this machine{together}")
     for dataset in (*dict.fromkeys(run.dataset for run in runs), "all"):
-        here = [(r, s) for r, s in zip(runs, estimates, strict=True) if dataset in (r.dataset, "all")]
-        todo = [s for r, s in here if not done[r.name]]
-        known = [s for s in todo if s is not None]
-        time_left = f"about {duration(sum(known))}" if known or not todo else "unknown"
-        if known and len(known) < len(todo):
-            time_left += f", and {len(todo) - len(known)} runs unknown"
-        lines.append(f"{dataset:<14}{len(here):>6}{len(todo):>7}  {time_left}")
+        here = [run.name for run in runs if dataset in (run.dataset, "all")]
+        todo = [seconds[name] for name in here if name in seconds]
+        lines.append(f"{dataset:<14}{len(here):>6}{len(todo):>7}  about {duration(sum(todo) / workers)}")
     return "\n".join(lines)

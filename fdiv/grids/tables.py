@@ -17,7 +17,7 @@ from fdiv.experiments import Experiment, check_noise
 from fdiv.modes import check_mode
 from fdiv.names import choose
 from fdiv.recipes import DATASETS, check_correction, check_method
-from fdiv.results import ROW, TABLES, our_accuracies, paper_robustness, paper_table
+from fdiv.results import ROW, TABLES, paper_robustness, paper_table
 
 GRIDS = TABLES | {
     "robustness-figure": "the paper's figure: 3 divergences under ten rates of uniform noise",
@@ -105,15 +105,3 @@ def check(run: Experiment) -> Experiment:
 
 def _unique(runs: Iterable[Experiment]) -> list[Experiment]:
     return list({run.name: run for run in map(check, runs)}.values())
-
-
-def estimated_seconds(runs: Sequence[Experiment]) -> list[float | None]:
-    """What each run took by the committed results: the mean of the same method, else of the same dataset and
-    mode, else None."""
-    ours = our_accuracies()
-    by_method = ours.groupby(["dataset", "mode", "method"])["seconds"].mean()
-    by_dataset = ours.groupby(["dataset", "mode"])["seconds"].mean()
-    return [
-        by_method.get((run.dataset, run.mode, run.method), by_dataset.get((run.dataset, run.mode)))
-        for run in runs
-    ]
