@@ -451,7 +451,8 @@ figure
 
 # %% tags=["nbval-ignore-output"]
 for name, run in found.items():
-    print(f"{name}: {' '.join(run.diagnosis)[:90] or 'nothing looks wrong'}")
+    findings = [sentence.split(";")[0] for sentence in run.diagnosis]  # without advice
+    print(f"{name}: {'; '.join(findings) or 'nothing looks wrong'}")
 
 # %% [markdown]
 # ## 7 On MNIST and Fashion-MNIST
