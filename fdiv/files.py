@@ -38,7 +38,7 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
         os.replace(name, path)
     except BaseException as error:
         Path(name).unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.filename is None:
+        if isinstance(error, OSError) and error.errno is not None and error.filename is None:
             error.filename = str(path)
         raise
 
