@@ -314,7 +314,7 @@ budget = pd.Series(
     name="epochs, all stages",
 )
 
-budget.rename(index=method_title).to_frame().T
+budget.rename(index=method_title).to_frame()
 
 # %% [markdown]
 # ## Claims checked

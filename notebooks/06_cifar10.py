@@ -322,7 +322,7 @@ def bend_figure(name="tv"):
         names={name: "g"},
         title=f"{d.title}: g and f*(g), each brought to [0, 1]",
         x_title="v",
-        y_title="from its value at 0 to its value at 1",
+        y_title="rescaled value",
     )
     return figure.add_shape(
         type="line", x0=0, y0=0, x1=1, y1=1, line={"dash": "dot", "color": "#999999"}

@@ -137,7 +137,7 @@ for name, dash, colour in (
 figure.update_xaxes(type="log", title="number of classes K (log scale)")
 figure.update_layout(
     title="Scatter of the product term from step to step, total variation",
-    yaxis={"title": "standard deviation / mean", "tickformat": ".0%"},
+    yaxis={"title": "std / mean", "tickformat": ".0%", "automargin": True},
 )
 figure
 
