@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import torch
 
-from fdiv.datasets import NoisySplit
+from fdiv.datasets import Dataset, noisy_split
 from fdiv.experiments import Experiment, plan
 from fdiv.losses import CrossEntropy
 from fdiv.recipes import Recipe, needs_transition
@@ -40,19 +41,18 @@ def estimated_seconds(runs: Sequence[Experiment], threads: int) -> dict[str, flo
     estimates = {}
     with _threads(threads):
         for run in runs:
-            stages = _stages(run)
-            new = {stage: recipe for stage, recipe in stages.items() if stage not in counted}
-            counted |= new.keys()
-            dataset = plan(run)[0]["dataset"]
-            estimates[run.name] = KERNEL + sum(_seconds(recipe, dataset) for recipe in new.values())
+            names, recipe = plan(run)
+            stages = {(run,): recipe} | _shared_stages(names, recipe)
+            new = stages.keys() - counted
+            counted |= new
+            estimates[run.name] = KERNEL + sum(_seconds(stages[stage], names["dataset"]) for stage in new)
     return estimates
 
 
-def _stages(run: Experiment) -> dict[Stage, Recipe]:
-    """What ``fdiv.training.fit`` trains for a run, by what makes it the same for another one."""
-    names, recipe = plan(run)
+def _shared_stages(names: Mapping[str, Any], recipe: Recipe) -> dict[Stage, Recipe]:
+    """What ``fdiv.training.fit`` trains before a run, by what makes it the same for another one."""
     data = names["dataset"], names["noise"], names["seed"]
-    stages = {(run,): recipe}
+    stages = {}
     if recipe.warm_up is not None:
         stages[*data, recipe.warm_up, recipe.warm_up_method] = recipe.warm_up
     estimated = needs_transition(names["method"], names["correction"]) and names["transition"] == "estimated"
@@ -79,20 +79,11 @@ def _seconds_per_image(recipe: Recipe, channels: int, size: int, num_classes: in
 
 def _timed(recipe: Recipe, count: int, channels: int, size: int, num_classes: int) -> float:
     """The seconds of the last epoch on so many made-up images."""
-    images = torch.randint(256, (count, channels, size, size), dtype=torch.uint8)
-    labels = torch.arange(count) % num_classes
-    fifth = slice(0, -(-count // 5))  # of 50 000 images MNIST has 10 000 more of each kind
-    split = NoisySplit(
-        name="made up",
-        num_classes=num_classes,
-        train_images=images,
-        train_labels=labels,
-        train_clean_labels=None,
-        validation_images=images[fifth],
-        validation_labels=labels[fifth],
-        test_images=images[fifth],
-        test_labels=labels[fifth],
-    )
+    fifth = -(-count // 5)  # of 50 000 images MNIST has 10 000 more of each kind
+    images = torch.randint(256, (count + fifth, channels, size, size), dtype=torch.uint8)
+    labels = torch.arange(count + fifth) % num_classes
+    data = Dataset("made up", images, labels, images[:fifth], labels[:fifth], num_classes)
+    split = noisy_split(data, labels, validation=fifth)
     run = train(split, recipe, CrossEntropy(num_classes), progress=False)
     return float(run.history["seconds"].iloc[-1])
 
