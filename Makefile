@@ -9,9 +9,6 @@ READY := $(VENV)/ready
 run: $(READY)  ## execute every notebook in quick mode; pages in runs/quick/index.html
 	$(BIN)/python -m fdiv run
 
-# Two test processes on the same cores: a thread each, or they wait for one another.
-test: export OMP_NUM_THREADS ?= 1
-test: export FDIV_OFFLINE ?= 1
 test: $(READY)  ## style, unit tests, notebook structure, nbval, and the browser where there is one
 	$(BIN)/python -m ruff check . && $(BIN)/python -m ruff format --check .
 	$(BIN)/python -m pytest -q -n 2 --dist loadscope -m "not browser"

@@ -136,11 +136,11 @@ def _check(_: argparse.Namespace) -> int:
 
 def _train(options: argparse.Namespace) -> int:
     from fdiv.distributed import world
-    from fdiv.experiments import Experiment, experiment_folder, run_experiment
+    from fdiv.experiments import Experiment, canonical, experiment_folder, run_experiment
     from fdiv.grids.lesson import epoch_line
 
     given = {name: value for name, value in vars(options).items() if name not in ("command", "out")}
-    experiment = Experiment(**given)
+    experiment = canonical(Experiment(**given))
     folder = options.out or experiment_folder(experiment)
     _, result = run_experiment(experiment, folder, on_epoch=lambda row: print(epoch_line(row), flush=True))
     if world().is_main:  # of the processes that torchrun started
@@ -152,16 +152,17 @@ def _train(options: argparse.Namespace) -> int:
 
 def _grid(options: argparse.Namespace) -> int:
     from fdiv.grids import cluster, estimates, progress, runs, tables
+    from fdiv.recipes import STAGES
 
     if options.workers is not None and options.workers < 1:
         raise ValueError(f"--workers is {options.workers}, but at least one has to do the work")
     chosen = tables.expand(options.table, options.mode, options.seeds)
     chosen = tables.select(tables.change(chosen, _fields(options.set)), _fields(options.only))
     name, folder = Path(options.table).stem, runs_folder() / Path(options.table).stem
-    if name in (*MODES, "train"):
+    if name in (*MODES, "train", *STAGES):
         raise ValueError(f"a grid cannot be called {name!r}, since runs/{name} holds something else")
     if options.dry_run:
-        todo = [run for run in chosen if not runs.is_delivered(run, folder)]
+        todo = [run for run in chosen if not (runs.is_delivered(run, folder) or runs.is_finished(run))]
         workers = options.workers or cluster.local_workers()
         seconds = estimates.estimated_seconds(todo, cluster.threads_each(workers))
         print(progress.plan(chosen, seconds, workers))

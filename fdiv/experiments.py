@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,13 @@ from fdiv import datasets, noise
 from fdiv.datasets import HUMAN, Dataset, NoisySplit
 from fdiv.distributed import locked, world
 from fdiv.files import runs_folder, write_text
+from fdiv.modes import check_mode
 from fdiv.names import choose
 from fdiv.noise.instance import corrupt_by_instance
 from fdiv.recipes import (
     DATASETS,
     QUICK_DATA,
+    VARIANTS,
     Recipe,
     check_correction,
     check_method,
@@ -41,6 +44,7 @@ __all__ = [
     "ROBUSTNESS_RATES",
     "Experiment",
     "NoisyData",
+    "canonical",
     "check_noise",
     "experiment_folder",
     "noise_settings",
@@ -231,7 +235,7 @@ def _counted(data: Dataset, labels: Tensor) -> np.ndarray:
 def _with_rate(setting: str) -> tuple[str, float] | None:
     """The family and the rate of a setting that is one of ``NOISE_PATTERNS``."""
     families = "|".join(name.removesuffix("-R") for name in NOISE_PATTERNS)
-    match = re.fullmatch(rf"({families})-(\d*\.?\d+)", setting.casefold())
+    match = re.fullmatch(rf"({families})-(\d*\.?\d+)", str(setting).casefold())
     return match and (match[1], float(match[2]))
 
 
@@ -309,30 +313,46 @@ def _check_place(names: Mapping[str, Any], folder: Path, there: dict[str, Any] |
         )
 
 
+def canonical(experiment: Experiment) -> Experiment:
+    """The experiment with every name as we spell it, or a ``ValueError`` that names the valid choices."""
+    dataset, method = choose("dataset", experiment.dataset, DATASETS), check_method(experiment.method)
+    correction = check_correction(method, experiment.correction)
+    transition = choose("transition", experiment.transition, ("estimated", "true"))
+    seed = experiment.seed
+    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
+        raise ValueError(f"seed {seed!r} is not a whole number from 0 up")
+    return Experiment(
+        dataset=dataset,
+        noise=check_noise(dataset, experiment.noise),
+        method=method,
+        mode=check_mode(experiment.mode),
+        seed=int(seed),
+        correction=correction,
+        # where none is needed, it is the same run whatever was asked for
+        transition=transition if needs_transition(method, correction) else "estimated",
+        variant=choose("variant", experiment.variant, tuple(VARIANTS)),
+    )
+
+
 def plan(experiment: Experiment) -> tuple[dict[str, Any], Recipe]:
     """The experiment in canonical names and with the data that is really read, and its recipe."""
-    method = check_method(experiment.method)
-    dataset = choose("dataset", experiment.dataset, DATASETS)
-    setting = check_noise(dataset, experiment.noise)
+    experiment = canonical(experiment)
+    dataset, setting = experiment.dataset, experiment.noise
     if experiment.mode == "quick":
         setting = QUICK_NOISE.get(dataset, {}).get(setting, setting)
         dataset = quick_dataset(dataset)
-    correction = check_correction(method, experiment.correction)
-    transition = choose("transition", experiment.transition, ("estimated", "true"))
-    if transition == "true" and dataset == "clothing1m" and needs_transition(method, correction):
+    needed = needs_transition(experiment.method, experiment.correction)
+    if needed and experiment.transition == "true" and dataset == "clothing1m":
         raise ValueError("nobody knows the true T of clothing1m: choose transition 'estimated'")
     settings = recipe(
         dataset,
-        method,
+        experiment.method,
         experiment.mode,
-        correction=correction,
+        correction=experiment.correction,
         variant=experiment.variant,
         clean=setting == CLEAN,
     )
-    if not needs_transition(method, correction):  # whatever was asked for, it is the same run
-        transition = "estimated"
-    names = {"dataset": dataset, "noise": setting, "method": method, "correction": correction}
-    return vars(experiment) | names | {"transition": transition}, settings
+    return vars(experiment) | {"dataset": dataset, "noise": setting}, settings
 
 
 def _trained(

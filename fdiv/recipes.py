@@ -48,6 +48,10 @@ OURS = {
     "plugin": "Plug-in Pearson χ²",
 }
 NEEDS_TRANSITION = ("blc", "flc")
+WARM_UP, ESTIMATE_T = STAGES = (
+    "warm-up",
+    "estimate-T",
+)  # what may be trained before a run, see stages_before
 CORRECTIONS = ("none", "paper", "exact", "forward")
 VARIANTS = {
     "paper": "as the paper says",
@@ -129,6 +133,20 @@ def method_title(method: str, correction: str = "none") -> str:
 def needs_transition(method: str, correction: str = "none") -> bool:
     """Whether the loss is built with a transition matrix."""
     return method in NEEDS_TRANSITION or correction != "none"
+
+
+def stages_before(recipe: Recipe, estimate_T: bool) -> dict[str, tuple[str, Recipe]]:
+    """What is trained before ``recipe``: the name of each stage with its method and its own recipe.
+
+    That is the warm-up and, where T is to be estimated, a network trained with cross-entropy, unless the
+    warm-up is one.
+    """
+    stages = {}
+    if recipe.warm_up is not None:
+        stages[WARM_UP] = (recipe.warm_up_method, recipe.warm_up)
+    if estimate_T and (recipe.warm_up is None or recipe.warm_up_method != "ce"):
+        stages[ESTIMATE_T] = ("ce", recipe)
+    return stages
 
 
 def build_loss(

@@ -38,10 +38,19 @@ from fdiv.device import pick_device
 from fdiv.distributed import World, locked, world
 from fdiv.explore import is_static
 from fdiv.files import runs_folder, write_state
-from fdiv.losses import CrossEntropy, NoisyLabelLoss
+from fdiv.losses import NoisyLabelLoss
 from fdiv.models import build_model
 from fdiv.names import choose
-from fdiv.recipes import NEEDS_TRANSITION, Recipe, build_loss, check_method, needs_transition
+from fdiv.recipes import (
+    ESTIMATE_T,
+    NEEDS_TRANSITION,
+    WARM_UP,
+    Recipe,
+    build_loss,
+    check_method,
+    needs_transition,
+    stages_before,
+)
 from fdiv.runs import ORACLE, RULES, Run, State
 from fdiv.transition import estimate_transition
 
@@ -83,20 +92,20 @@ def fit(
     method, prior = check_method(method), label_shares(split)
     options = options | {"seed": seed}
 
-    def shared(name: str, stage_recipe: Recipe, loss: NoisyLabelLoss) -> Run:
+    def trained(name: str, stage_method: str, stage_recipe: Recipe) -> Run:
+        loss = build_loss(stage_method, split.num_classes, label_prior=prior)
         if folder is None:
             return train(split, stage_recipe, loss, **options)
         return _shared_stage(name, split, stage_recipe, loss, **options)
 
-    start, network = None, None
-    if recipe.warm_up is not None:
-        with_ce = recipe.warm_up_method == "ce"
-        loss = build_loss(recipe.warm_up_method, split.num_classes, label_prior=prior)
-        warm_up = shared("warm-up", recipe.warm_up, loss)
-        start = warm_up.weights["noisy-accuracy" if with_ce else "noisy-objective"]
-        network = warm_up.model if with_ce else None
-    if needs_transition(method, correction) and T is None:
-        network = network or shared("estimate-T", recipe, CrossEntropy(split.num_classes)).model
+    estimate_T = T is None and needs_transition(method, correction)
+    before = {name: trained(name, *stage) for name, stage in stages_before(recipe, estimate_T).items()}
+    start = None
+    if WARM_UP in before:
+        rule = "noisy-accuracy" if recipe.warm_up_method == "ce" else "noisy-objective"
+        start = before[WARM_UP].weights[rule]
+    if estimate_T:
+        network = (before.get(ESTIMATE_T) or before[WARM_UP]).model
         T = _estimate(network, split, recipe, patrini=method in NEEDS_TRANSITION)
     loss = build_loss(
         method,

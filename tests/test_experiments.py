@@ -23,6 +23,7 @@ from fdiv.experiments import (
     QUICK_NOISE,
     ROBUSTNESS_RATES,
     Experiment,
+    canonical,
     check_noise,
     experiment_folder,
     noise_settings,
@@ -357,6 +358,22 @@ def test_folders(monkeypatch, tmp_path, runs):
     monkeypatch.delenv("FDIV_RUNS")
     assert runs_folder() == files.ROOT / "runs"
     assert stored_result(QUICK_TV, tmp_path) is None
+
+
+def test_one_run_has_one_folder_however_it_is_spelt():
+    spelt = Experiment(dataset="MNIST", noise="Uniform_High", method="Total Variation", mode="laptop")
+    spelt = replace(spelt, correction="Exact", transition="True", variant="Paper")
+    ours = canonical(spelt)
+    assert ours.name == "mnist_uniform-high_tv_laptop_seed0_exact_T-true"
+    assert canonical(ours) == ours
+    assert canonical(replace(ours, method="ce", correction="none")).transition == "estimated", "needs no T"
+
+
+@pytest.mark.parametrize("seed", [-1, 1.0, True, "0"])
+def test_a_seed_is_a_whole_number(seed):
+    with pytest.raises(ValueError, match=f"seed {seed!r} is not a whole number from 0 up"):
+        run_experiment(replace(QUICK_TV, seed=seed))
+    assert type(canonical(replace(QUICK_TV, seed=np.int64(1))).seed) is int, "as result.json needs it"
 
 
 @pytest.mark.parametrize(

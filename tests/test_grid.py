@@ -156,13 +156,20 @@ def test_a_file_of_ones_own(tmp_path):
         (["text.yml"], r"text.yml must give dataset, noise and method, each a value or a list of values"),
         (["torn.yml"], r"torn.yml is no YAML: .*"),
         (["typo.yml"], r"no field of a run in typo.yml is called 'sed' \(did you mean 'seed'\?\); .*"),
+        (["none.yml"], r"none.yml lists no run: a field has no value"),
+        (["number.yml"], r"no mnist noise setting is called 0.3; choose from clean, .*uniform-R, .*"),
+        (["yes.yml"], r"seed True is not a whole number from 0 up"),
+        (["variant.yml"], r"no variant is called 3; choose from paper, .*"),
+        (["warm-up.yml"], r"a grid cannot be called 'warm-up', since runs/warm-up holds something else"),
         (["train.yml"], r"a grid cannot be called 'train', since runs/train holds something else"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_run_is_one_sentence(runs, tmp_path, monkeypatch, arguments, sentence):
     monkeypatch.chdir(tmp_path)
     good = "dataset: mnist\nnoise: clean\nmethod: tv\n"
-    for name, text in {"text": "words", "torn": "a: [", "typo": good + "sed: 1", "train": good}.items():
+    files = {"text": "words", "torn": "a: [", "typo": good + "sed: 1", "train": good, "warm-up": good}
+    files |= {"yes": good + "seed: yes", "variant": good + "variant: 3", "none": good.replace("tv", "[]")}
+    for name, text in (files | {"number": good.replace("clean", "0.3")}).items():
         (tmp_path / f"{name}.yml").write_text(text)
     said = fdiv("grid", *arguments)
     assert (said.code, said.out) == (2, "")
@@ -436,6 +443,9 @@ def test_finished_runs_are_skipped_and_shared_with_another_grid(repaired, monkey
     other = grid.with_name("other.yml")
     other.write_text(grid.read_text())
     monkeypatch.setattr(cluster, "connect", lambda *_: pytest.fail("there was nothing to do"))
+    for path in (grid, other):
+        planned = fdiv("grid", str(path), "--mode", "quick", "--dry-run")
+        assert re.search(r"^all +2 +0  about 0 s$", planned.out, re.M), planned.out
     again, shared = (fdiv("grid", str(path), "--mode", "quick") for path in (grid, other))
     assert re.search(r"^all +0 +2 +0 +0$", again.out, re.M)
     assert re.search(r"^all +2 +0 +0 +0$", shared.out, re.M)
@@ -445,8 +455,6 @@ def test_finished_runs_are_skipped_and_shared_with_another_grid(repaired, monkey
     )
     assert small == same
     assert small.keys() == {FINISHED, FAILED}
-    done = fdiv("grid", str(grid), "--mode", "quick", "--dry-run")
-    assert re.search(r"^all +2 +0  about 0 s$", done.out, re.M)
 
 
 def test_results_are_collected_from_all_grids_each_once(repaired, monkeypatch, tmp_path):

@@ -13,7 +13,7 @@ import torch
 from fdiv.datasets import Dataset, noisy_split
 from fdiv.experiments import Experiment, plan
 from fdiv.losses import CrossEntropy
-from fdiv.recipes import Recipe, needs_transition
+from fdiv.recipes import Recipe, needs_transition, stages_before
 from fdiv.training import train
 
 # Images to train on, and for each the channels, the side in pixels and the classes.
@@ -50,15 +50,11 @@ def estimated_seconds(runs: Sequence[Experiment], threads: int) -> dict[str, flo
 
 
 def _shared_stages(names: Mapping[str, Any], recipe: Recipe) -> dict[Stage, Recipe]:
-    """What ``fdiv.training.fit`` trains before a run, by what makes it the same for another one."""
+    """What is trained before a run, by what makes it the same for another one."""
     data = names["dataset"], names["noise"], names["seed"]
-    stages = {}
-    if recipe.warm_up is not None:
-        stages[*data, recipe.warm_up, recipe.warm_up_method] = recipe.warm_up
-    estimated = needs_transition(names["method"], names["correction"]) and names["transition"] == "estimated"
-    if estimated and (recipe.warm_up is None or recipe.warm_up_method != "ce"):
-        stages[*data, recipe, "estimate-T"] = recipe
-    return stages
+    estimate_T = names["transition"] == "estimated" and needs_transition(names["method"], names["correction"])
+    before = stages_before(recipe, estimate_T).items()
+    return {(*data, name, *stage): stage[1] for name, stage in before}
 
 
 def _seconds(recipe: Recipe, dataset: str) -> float:

@@ -13,10 +13,8 @@ from typing import Any
 
 import yaml
 
-from fdiv.experiments import Experiment, check_noise
-from fdiv.modes import check_mode
+from fdiv.experiments import Experiment, canonical
 from fdiv.names import choose
-from fdiv.recipes import DATASETS, check_correction, check_method
 from fdiv.results import ROW, TABLES, paper_robustness, paper_table
 
 GRIDS = TABLES | {
@@ -38,7 +36,7 @@ def expand(table: str, mode: str | None = None, seeds: int | None = None) -> lis
         rows = _rows(choose("grid", table, tuple(GRIDS)))
     if seeds is not None and seeds < 1:
         raise ValueError(f"--seeds is {seeds}, but a grid has at least one seed")
-    given = {} if mode is None else {"mode": check_mode(mode)}
+    given = {} if mode is None else {"mode": mode}
     numbers = [{}] if seeds is None else [{"seed": seed} for seed in range(seeds)]
     return _unique(Experiment(**{"mode": "paper"} | row | given | seed) for row in rows for seed in numbers)
 
@@ -68,6 +66,8 @@ def read_file(path: Path) -> list[dict[str, Any]]:
         names = [choose(f"field of a run in {path}", name, FIELDS) for name in block]
         values = [value if isinstance(value, list) else [value] for value in block.values()]
         rows += [dict(zip(names, row, strict=True)) for row in product(*values)]
+    if not rows:
+        raise ValueError(f"{path} lists no run: a field has no value")
     return rows
 
 
@@ -92,16 +92,5 @@ def select(runs: Sequence[Experiment], only: Values) -> list[Experiment]:
     return list(runs)
 
 
-def check(run: Experiment) -> Experiment:
-    """``run`` in canonical names, or a ``ValueError`` for what cannot be trained."""
-    dataset, method = choose("dataset", run.dataset, DATASETS), check_method(run.method)
-    check_mode(run.mode)
-    check_correction(method, run.correction)
-    choose("transition", run.transition, ("estimated", "true"))
-    if not isinstance(run.seed, int) or run.seed < 0:
-        raise ValueError(f"seed {run.seed!r} is not a whole number from 0 up")
-    return replace(run, dataset=dataset, noise=check_noise(dataset, run.noise), method=method)
-
-
 def _unique(runs: Iterable[Experiment]) -> list[Experiment]:
-    return list({run.name: run for run in map(check, runs)}.values())
+    return list({run.name: run for run in map(canonical, runs)}.values())

@@ -92,7 +92,6 @@ def server(browser, tmp_path_factory):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     environment = {name: value for name, value in os.environ.items() if name != "FDIV_STATIC"}
-    environment.setdefault("OMP_NUM_THREADS", "1")
     for name in (
         "JUPYTER_CONFIG_DIR",
         "JUPYTER_RUNTIME_DIR",
