@@ -223,9 +223,11 @@ def test_time_left_and_the_table(capsys):
     progress.end(names[2], 200, "it broke")
     assert capsys.readouterr().out.splitlines()[0].endswith("100.0 s  about 11.7 min left")
     assert progress.left() == "about 16.2 min left", "13 runs of 150 s on 2 workers"
+    progress.end(names[3], 0.0)
+    assert progress.left() == "about 15.0 min left", "a copy says nothing of the others"
     _, mnist, *_, everything, failure = progress.table().splitlines()
-    assert mnist.split() == ["mnist", "1", "1", "1", "1"]
-    assert everything.split() == ["all", "1", "1", "1", "13"]
+    assert mnist.split() == ["mnist", "2", "1", "1", "0"]
+    assert everything.split() == ["all", "2", "1", "1", "12"]
     assert failure == f"{names[2]} failed: it broke"
 
 

@@ -37,7 +37,8 @@ class Progress:
     def end(self, name: str, seconds: float, error: str | None = None) -> None:
         """The run has ended: say so on a line of its own."""
         self.state[name] = FAILED if error else FINISHED
-        self.seconds.append(seconds)
+        if seconds:  # none where another grid had trained it
+            self.seconds.append(seconds)
         if error:
             self.errors[name] = error
         total = len(self.state)
