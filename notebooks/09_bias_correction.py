@@ -482,7 +482,7 @@ shown.loc[order]
 # %% [markdown]
 # **What to see**: one half is no law of nature. Told $T$, or an estimate of it from the noisy labels themselves, the forward way ends where clean labels would; the plug-in and free scores come close and are told nothing. The inverse is right on average and pays for its large weights: two or three points with $T$ known, and on Fashion-MNIST one seed in three was led astray by the estimate.
 #
-# At the bottom are the methods of the paper. Cross-entropy, peer loss and the divergences stop at one half or below; the printed correction is worse than none. The loss corrections and DMI get out with some seeds and not with others, which is what their standard deviations say; backward correction has had one seed. Where a class died, `diagnosis` in the results file says so.
+# At the bottom are the methods of the paper. Cross-entropy, peer loss and the eight divergences stop near one half or below; the printed correction is worse than none. The loss corrections and DMI get out with some seeds and not with others, which is what their standard deviations say; backward correction has had one seed. Where a class died, `diagnosis` in the results file says so.
 #
 # The best numbers of the paper in this setting, over all its methods and tables, for comparison:
 

@@ -5,6 +5,7 @@ import subprocess
 import tomllib
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import yaml
 from packaging.requirements import Requirement
@@ -145,3 +146,79 @@ def test_every_measured_number_of_the_readme_stands_in_the_results():
     for number in written:
         decimals = len(number.split(".")[1])
         assert number in {f"{value:.{decimals}f}" for value in known}, number
+
+
+def tables_of_the_readme() -> list[pd.DataFrame]:
+    """The tables of the README, each with the first column as its index."""
+    found = re.findall(r"((?:^\|.*\|\n)+)", (ROOT / "README.md").read_text(), re.M)
+    cells = [[[c.strip() for c in line[1:-1].split("|")] for line in table.splitlines()] for table in found]
+    return [pd.DataFrame(rows[2:], columns=rows[0]).set_index(rows[0][0]) for rows in cells]
+
+
+METHODS = {
+    "CE": "ce", "FLC": "flc", "DMI": "dmi", "peer loss": "pl", "TV": "tv", "JS": "js", "KL": "kl",
+    "squared Hellinger": "squared-hellinger", "Pearson": "pearson", "Neyman": "neyman",
+    "reverse KL": "reverse-kl", "Jeffrey": "jeffrey",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("title", "dataset"), [("MNIST", "mnist"), ("Fashion-MNIST", "fashion-mnist")])
+def test_every_cell_of_the_readmes_main_tables_is_that_of_its_noise_and_method(title, dataset):
+    from fdiv.results import beside
+
+    rows = beside("all-methods", mode="laptop", dataset=dataset).set_index(["noise", "method"])
+    written = [t for t in tables_of_the_readme() if t.index.name == f"{title}, noise" and "ours" not in t]
+    written = pd.concat(written, axis=1).rename(columns=METHODS)
+    assert set(written.columns) == set(METHODS.values())
+    assert set(written.index) == set(rows.index.unique("noise"))
+    for (noise, method), cell in written.stack().items():
+        one = rows.loc[(noise, method)]
+        paper = "" if pd.isna(one["paper"]) else f" ({one['paper']:.1f})"
+        assert cell == f"{one['ours']:.1f}{paper}", (noise, method)
+
+
+def test_every_cell_of_the_readmes_robustness_table_is_that_of_its_rate_and_method():
+    from fdiv.results import our_accuracies
+
+    runs = our_accuracies().query("dataset == 'mnist' and mode == 'laptop'").set_index(["noise", "method"])
+    (written,) = (t for t in tables_of_the_readme() if t.index.name == "MNIST, symmetric noise")
+    for (method, share), cell in written.stack().items():
+        noise = f"uniform-{int(share.split()[0]) / 100:g}"
+        assert cell == f"{100 * runs.loc[(noise, METHODS[method]), 'accuracy_noisy_objective']:.1f}"
+
+
+WAYS = {
+    "KL, forward correction": ("kl", "forward"), "plug-in Pearson": ("plugin", "none"),
+    "Pearson on logits": ("pearson-logit", "none"), "TV, correction by the inverse": ("tv", "exact"),
+    "ratio rule": ("ratio", "none"), "forward loss correction (FLC)": ("flc", "none"),
+    "DMI": ("dmi", "none"), "peer loss": ("pl", "none"), "KL, no correction": ("kl", "none"),
+}  # fmt: skip
+
+
+def test_every_cell_of_the_readmes_sparse_high_table_is_a_mean_over_its_seeds():
+    from fdiv.results import our_accuracies, paper_accuracies
+
+    runs = our_accuracies().query("noise == 'sparse-high' and mode == 'laptop'")
+    key = ["dataset", "method", "correction", "transition"]
+    means = 100 * runs.groupby(key)["accuracy_noisy_objective"].mean()
+    best = paper_accuracies().query("noise == 'sparse-high'").groupby("dataset")["max"].max()
+    (written,) = (t for t in tables_of_the_readme() if t.index.name == "sparse-high")
+    for way, row in written.iterrows():
+        for title, dataset in (("MNIST", "mnist"), ("Fashion-MNIST", "fashion-mnist")):
+            if way == "best of the paper":
+                assert row[title] == f"{best[dataset]:.2f}"
+            else:
+                transition = "true" if row["told"] == "T" else "estimated"
+                assert row[title] == f"{means[(dataset, *WAYS[way], transition)]:.1f}", (way, dataset)
+
+
+def test_every_cell_of_the_table_with_the_papers_recipe_is_there():
+    from fdiv.results import beside, paper_table
+
+    rows = beside("main", mode="paper", dataset="mnist").set_index(["noise", "method"])["ours"]
+    paper = paper_table("main").query("dataset == 'mnist' and method == 'tv'").set_index("noise")
+    (written,) = (t for t in tables_of_the_readme() if t.index.name == "MNIST, noise" and "ours" in t)
+    for noise, row in written.iterrows():
+        assert row["ours"] == f"{rows[(noise, 'tv')]:.2f}"
+        one = paper.loc[noise]
+        assert row["paper, mean of its runs"] == f"{one['mean']:.2f} ± {one['std']:.2f}"
