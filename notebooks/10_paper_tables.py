@@ -165,9 +165,9 @@ with_slider(full_figure, dataset=["mnist", "fashion-mnist"])
 # %% [markdown]
 # **What to see**: three columns have no number of the paper's, and with the printed sign they would be near 0 %. With the sign mended they are as good as the others:
 #
-# - On MNIST all eight divergences lie within a point of one another in every row but sparse-high. The choice of the divergence, which fills half the paper, hardly matters there.
+# - On MNIST all eight divergences lie within a point of one another in every row but sparse-high. Which of them one takes hardly matters there.
 # - On Fashion-MNIST squared Hellinger, one of the three, leads the eight in five rows of six. It gives a label that the model finds unlikely more weight than the others do (notebook 01), so it learns faster in a dozen epochs. Under the strongest noise, *uniform-high*, that is no advantage any more: Jensen-Shannon and reverse KL are ahead.
-# - Under sparse-high all eight stop near one half, as their ceilings say (notebook 03); squared Hellinger, for the same reason, ends a few points above.
+# - Under sparse-high all eight stop near one half, as their ceilings say (notebook 03); squared Hellinger, for the same reason, ends a little above it.
 #
 # One seed: differences of half a point are luck.
 #
