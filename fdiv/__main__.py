@@ -136,11 +136,11 @@ def _check(_: argparse.Namespace) -> int:
 
 def _train(options: argparse.Namespace) -> int:
     from fdiv.distributed import world
-    from fdiv.experiments import Experiment, canonical, experiment_folder, run_experiment
+    from fdiv.experiments import Experiment, experiment_folder, run_experiment
     from fdiv.grids.lesson import epoch_line
 
     given = {name: value for name, value in vars(options).items() if name not in ("command", "out")}
-    experiment = canonical(Experiment(**given))
+    experiment = Experiment(**given)
     folder = options.out or experiment_folder(experiment)
     _, result = run_experiment(experiment, folder, on_epoch=lambda row: print(epoch_line(row), flush=True))
     if world().is_main:  # of the processes that torchrun started

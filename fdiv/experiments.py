@@ -124,8 +124,8 @@ class Experiment:
 
 
 def experiment_folder(experiment: Experiment) -> Path:
-    """Where a run of ``experiment`` keeps its files unless told otherwise."""
-    return runs_folder() / "train" / experiment.name
+    """Where a run of ``experiment`` keeps its files unless told otherwise, however its names are spelt."""
+    return runs_folder() / "train" / canonical(experiment).name
 
 
 # ------------------------------------------------------------------ the data
@@ -341,8 +341,7 @@ def plan(experiment: Experiment) -> tuple[dict[str, Any], Recipe]:
     if experiment.mode == "quick":
         setting = QUICK_NOISE.get(dataset, {}).get(setting, setting)
         dataset = quick_dataset(dataset)
-    needed = needs_transition(experiment.method, experiment.correction)
-    if needed and experiment.transition == "true" and dataset == "clothing1m":
+    if experiment.transition == "true" and dataset == "clothing1m":
         raise ValueError("nobody knows the true T of clothing1m: choose transition 'estimated'")
     settings = recipe(
         dataset,
@@ -360,15 +359,14 @@ def _trained(
 ) -> tuple[Run, dict[str, Any]]:
     origin = provenance()
     data = noisy_data(names["dataset"], names["noise"])
-    method, correction = names["method"], names["correction"]
-    known = names["transition"] == "true" and needs_transition(method, correction)
+    method = names["method"]
     run = fit(
         data.split,
         method,
         settings,
         seed=names["seed"],
-        T=data.T if known else None,
-        correction=correction,
+        T=data.T if names["transition"] == "true" else None,
+        correction=names["correction"],
         folder=folder,
         **options,
     )

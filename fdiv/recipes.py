@@ -48,10 +48,8 @@ OURS = {
     "plugin": "Plug-in Pearson χ²",
 }
 NEEDS_TRANSITION = ("blc", "flc")
-WARM_UP, ESTIMATE_T = STAGES = (
-    "warm-up",
-    "estimate-T",
-)  # what may be trained before a run, see stages_before
+# What may be trained before a run, see stages_before.
+WARM_UP, ESTIMATE_T = STAGES = ("warm-up", "estimate-T")
 CORRECTIONS = ("none", "paper", "exact", "forward")
 VARIANTS = {
     "paper": "as the paper says",

@@ -366,6 +366,7 @@ def test_one_run_has_one_folder_however_it_is_spelt():
     ours = canonical(spelt)
     assert ours.name == "mnist_uniform-high_tv_laptop_seed0_exact_T-true"
     assert canonical(ours) == ours
+    assert experiment_folder(spelt) == experiment_folder(ours)
     assert canonical(replace(ours, method="ce", correction="none")).transition == "estimated", "needs no T"
 
 
