@@ -4,12 +4,12 @@ An executable reading of *When Optimizing f-divergence is Robust with Label Nois
 Nothing here displays or prints on import, and the names below are all that most notebooks need.
 """
 
-from fdiv.divergences import DIVERGENCES, Divergence, divergence
-from fdiv.explore import explore
-from fdiv.label_errors import rank_label_errors
-from fdiv.lesson import claim, show_environment
-from fdiv.losses import DMI, BackwardCorrection, CrossEntropy, FDivLoss, ForwardCorrection, PeerLoss
-from fdiv.transition import estimate_transition
+from fdiv.course.explore import explore
+from fdiv.course.lesson import claim, show_environment
+from fdiv.learning.label_errors import rank_label_errors
+from fdiv.learning.losses import DMI, BackwardCorrection, CrossEntropy, FDivLoss, ForwardCorrection, PeerLoss
+from fdiv.noise.estimate import estimate_transition
+from fdiv.theory.divergences import DIVERGENCES, Divergence, divergence
 
 __all__ = [
     "DIVERGENCES",

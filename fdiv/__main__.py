@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from fdiv import notebooks
+from fdiv.course import notebooks
+from fdiv.course.notebooks import NotebookError, Run
 from fdiv.files import runs_folder
 from fdiv.modes import MODES
-from fdiv.notebooks import NotebookError, Run
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -85,7 +85,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(options: argparse.Namespace) -> int:
     """Every notebook in turn; one that fails does not stop the others."""
-    from fdiv import pages
+    from fdiv.course import pages
 
     sources = notebooks.find(options.notebooks)
     given = {name: notebooks.parse_value(value) for name, value in options.parameters}
@@ -135,9 +135,9 @@ def _check(_: argparse.Namespace) -> int:
 
 
 def _train(options: argparse.Namespace) -> int:
-    from fdiv.distributed import world
-    from fdiv.experiments import Experiment, experiment_folder, run_experiment
-    from fdiv.grids.lesson import epoch_line
+    from fdiv.experiments.experiment import Experiment, experiment_folder, run_experiment
+    from fdiv.experiments.grids.lesson import epoch_line
+    from fdiv.learning.distributed import world
 
     given = {name: value for name, value in vars(options).items() if name not in ("command", "out")}
     experiment = Experiment(**given)
@@ -151,8 +151,8 @@ def _train(options: argparse.Namespace) -> int:
 
 
 def _grid(options: argparse.Namespace) -> int:
-    from fdiv.grids import cluster, estimates, progress, runs, tables
-    from fdiv.recipes import STAGES
+    from fdiv.experiments.grids import cluster, estimates, progress, runs, tables
+    from fdiv.experiments.recipes import STAGES
 
     if options.workers is not None and options.workers < 1:
         raise ValueError(f"--workers is {options.workers}, but at least one has to do the work")
@@ -195,7 +195,7 @@ def _fields(texts: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _results(options: argparse.Namespace) -> int:
-    from fdiv.results import collect
+    from fdiv.experiments.results import collect
 
     collected = collect(options.folder or runs_folder())
     print(f"{len(collected)} results in data/results/accuracies.csv")

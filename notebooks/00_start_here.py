@@ -34,10 +34,10 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 from fdiv import claim, explore
+from fdiv.course.exercises import nb00
+from fdiv.course.figures import curves_figure, images_figure, shares_figure, with_slider
+from fdiv.course.lesson import check_parameters, seed_everything, show_environment
 from fdiv.datasets import digits
-from fdiv.exercises import start_here
-from fdiv.figures import curves_figure, images_figure, shares_figure, with_slider
-from fdiv.lesson import check_parameters, seed_everything, show_environment
 
 check_parameters(MODE=MODE, SEED=SEED)
 EPOCHS = 100 if MODE == "quick" else 300
@@ -307,7 +307,7 @@ def noise_rate(clean, noisy):
     raise NotImplementedError("your turn")
 
 
-start_here.noise_rate(noise_rate)
+nb00.noise_rate(noise_rate)
 
 # %% [markdown]
 # <details><summary>Hint</summary>
@@ -333,7 +333,7 @@ def memorised_share(predicted, noisy, clean):
     raise NotImplementedError("your turn")
 
 
-start_here.memorised_share(memorised_share)
+nb00.memorised_share(memorised_share)
 
 # %% [markdown]
 # <details><summary>Hint</summary>

@@ -40,10 +40,8 @@ from torch import nn
 from torch.testing import assert_close
 
 from fdiv import DIVERGENCES, claim, divergence, explore
-from fdiv.datasets import digits
-from fdiv.divergences import Interval
-from fdiv.exercises import divergences as exercises
-from fdiv.figures import (
+from fdiv.course.exercises import nb01 as exercises
+from fdiv.course.figures import (
     bars_figure,
     curves_figure,
     line_style,
@@ -51,7 +49,9 @@ from fdiv.figures import (
     simplex_figure,
     with_slider,
 )
-from fdiv.lesson import check_parameters, seed_everything
+from fdiv.course.lesson import check_parameters, seed_everything
+from fdiv.datasets import digits
+from fdiv.theory.divergences import Interval
 
 check_parameters(MODE=MODE, SEED=SEED)
 EPOCHS = 30 if MODE == "quick" else 120
@@ -737,7 +737,7 @@ exercises.squared_hellinger_conjugate(hellinger_conjugate)
 # </details>
 
 # %% [markdown]
-# **2.** *Triangular discrimination* is $\sum_z (p-q)^2/(p+q)$. Find its generator and its conjugate, and return it as a ninth `Divergence` called `"triangular"`. The registry takes it with `fdiv.divergences.register(triangular())`, and every function of the package then knows it. Start with `from fdiv.divergences import Divergence`; `help(Divergence)` explains the fields, and the entries at the end of `fdiv/divergences.py` are eight examples.
+# **2.** *Triangular discrimination* is $\sum_z (p-q)^2/(p+q)$. Find its generator and its conjugate, and return it as a ninth `Divergence` called `"triangular"`. The registry takes it with `fdiv.theory.divergences.register(triangular())`, and every function of the package then knows it. Start with `from fdiv.theory.divergences import Divergence`; `help(Divergence)` explains the fields, and the entries at the end of `fdiv/theory/divergences.py` are eight examples.
 
 
 # %% tags=["exercise", "nbval-check-output"]
@@ -756,7 +756,7 @@ exercises.triangular(triangular)
 # <details><summary>Solution</summary>
 #
 # ```python
-# from fdiv.divergences import Divergence
+# from fdiv.theory.divergences import Divergence
 #
 #
 # def triangular():

@@ -35,16 +35,16 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from fdiv import claim, explore, noise
-from fdiv.datasets import digits
-from fdiv.exercises import noise_models as exercises
-from fdiv.figures import (
+from fdiv.course.exercises import nb02 as exercises
+from fdiv.course.figures import (
     curves_figure,
     images_figure,
     matrix_figure,
     noise_figure,
     with_slider,
 )
-from fdiv.lesson import check_parameters
+from fdiv.course.lesson import check_parameters
+from fdiv.datasets import digits
 
 check_parameters(MODE=MODE, SEED=SEED)
 

@@ -27,7 +27,7 @@ MODE = "quick"  # exact tables, nothing is trained: all modes run the same
 SEED = 0
 
 # %% [markdown]
-# The imports. `fdiv.tables` computes on finite probability tables in float64, so every equality below can be checked to the last digits.
+# The imports. `fdiv.theory.exact` computes on finite probability tables in float64, so every equality below can be checked to the last digits.
 
 # %%
 import itertools
@@ -36,11 +36,12 @@ import pandas as pd
 import plotly.graph_objects as go
 import torch
 
-from fdiv import DIVERGENCES, claim, divergence, explore, noise, tables
-from fdiv.exercises import decoupling as exercises
-from fdiv.figures import curves_figure, with_slider
-from fdiv.lesson import check_parameters
-from fdiv.results import paper_accuracies
+from fdiv import DIVERGENCES, claim, divergence, explore, noise
+from fdiv.course.exercises import nb03 as exercises
+from fdiv.course.figures import curves_figure, with_slider
+from fdiv.course.lesson import check_parameters
+from fdiv.experiments.results import paper_accuracies
+from fdiv.theory import exact
 
 check_parameters(MODE=MODE, SEED=SEED)
 torch.set_default_dtype(torch.float64)
@@ -75,7 +76,7 @@ show(joint)
 # %%
 e_plus, e_minus = 0.3, 0.1
 T = torch.tensor([[1 - e_plus, e_plus], [e_minus, 1 - e_minus]])
-show(tables.noisy(joint, T))
+show(exact.noisy(joint, T))
 
 # %% [markdown]
 # Notebook 01 turned a divergence into a bound, $\mathrm{VD}(g) = \mathbb E_P[g] - \mathbb E_Q[f^*(g)]$. On noisy labels we can only compute $\widetilde{\mathrm{VD}}(g) = \mathbb E_{\tilde P}[g] - \mathbb E_{\tilde Q}[f^*(g)]$. How are the two related, **for the same $g$?**
@@ -86,7 +87,7 @@ show(tables.noisy(joint, T))
 
 # %%
 g = torch.tensor([[0.8, -0.5], [-0.2, 0.4]])
-left = (tables.noisy(joint, T) * g).sum()
+left = (exact.noisy(joint, T) * g).sum()
 right = (joint * (g @ T.T)).sum()
 print(f"{left:.12f}\n{right:.12f}")
 
@@ -108,8 +109,8 @@ print(bool(torch.allclose(T, epsilon * torch.eye(2) + torch.ones(2, 1) * e)))
 # That is Theorem 4 (binary) and Theorem 5 (uniform) of the paper. Both sides, computed separately:
 
 # %%
-sides = tables.decouple_binary(joint, g, "kl", e_plus, e_minus)
-noisy_side = tables.variational_difference(tables.noisy(joint, T), g, "kl")
+sides = exact.decouple_binary(joint, g, "kl", e_plus, e_minus)
+noisy_side = exact.variational_difference(exact.noisy(joint, T), g, "kl")
 print(f"noisy VD  {noisy_side:.12f}")
 print(f"theorem   {sides.total:.12f}   =  {sides}")
 
@@ -123,9 +124,9 @@ print(f"theorem   {sides.total:.12f}   =  {sides}")
 def lab_figure(name="kl", e_plus=0.3, e_minus=0.1, prior=0.6, quality=0.9):
     joint = classifier_table(prior, quality)
     T = torch.tensor([[1 - e_plus, e_plus], [e_minus, 1 - e_minus]])
-    g = tables.optimal_g(tables.noisy(joint, T), name)
-    sides = tables.decouple_binary(joint, g, name, e_plus, e_minus)
-    total = tables.variational_difference(tables.noisy(joint, T), g, name).item()
+    g = exact.optimal_g(exact.noisy(joint, T), name)
+    sides = exact.decouple_binary(joint, g, name, e_plus, e_minus)
+    total = exact.variational_difference(exact.noisy(joint, T), g, name).item()
     parts = [sides.clean.item(), sides.bias.item(), sides.total.item()]
     figure = go.Figure(
         go.Waterfall(
@@ -193,9 +194,9 @@ joint = random_table(10, 10)
 gaps = {}
 for name in DIVERGENCES:
     g = random_g(name, (10, 10))
-    noisy_vd = tables.variational_difference(tables.noisy(joint, T), g, name)
+    noisy_vd = exact.variational_difference(exact.noisy(joint, T), g, name)
     gaps[name] = (
-        (noisy_vd - tables.decouple_uniform(joint, g, name, e).total).abs().item()
+        (noisy_vd - exact.decouple_uniform(joint, g, name, e).total).abs().item()
     )
 print("largest gap between the two sides below 1e-12:", max(gaps.values()) < 1e-12)
 
@@ -205,7 +206,7 @@ print("largest gap between the two sides below 1e-12:", max(gaps.values()) < 1e-
 # %%
 sparse_matrix = torch.as_tensor(noise.sparse(10, None, 0.3, 0.1))
 for label, matrix in {"uniform": T, "sparse": sparse_matrix}.items():
-    parts = tables.decouple_covariance(joint, g, name, matrix)
+    parts = exact.decouple_covariance(joint, g, name, matrix)
     print(f"{label:>7}: covariance is zero: {abs(parts.covariance.item()) < 1e-12}")
 
 # %% [markdown]
@@ -225,9 +226,9 @@ pairs = [(0, 1), (2, 3)]
 same_pair = torch.tensor([[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 1]])
 g = same_pair - 0.5
 T = torch.as_tensor(noise.sparse(4, pairs, 0.3, 0.2))
-clean = tables.variational_difference(perfect, g, "tv")
-noisy_vd = tables.variational_difference(tables.noisy(perfect, T), g, "tv")
-printed = tables.decouple_sparse_printed(perfect, g, "tv", pairs, 0.3, 0.2)
+clean = exact.variational_difference(perfect, g, "tv")
+noisy_vd = exact.variational_difference(exact.noisy(perfect, T), g, "tv")
+printed = exact.decouple_sparse_printed(perfect, g, "tv", pairs, 0.3, 0.2)
 print(
     f"clean VD {clean:.3f}, noisy VD {noisy_vd:.3f}, theorem as printed {printed.total:.3f}"
 )
@@ -240,7 +241,7 @@ print(
 # $$\begin{aligned}\widetilde{\mathrm{VD}} = (1-e_1-e_2)\,\mathrm{VD} + \sum_c \pi_c\Big\{ & e_1\big(\mathbb E_{X|Y\in c}[g(h,j_c)] - \mathbb E_X[f^*(g(h,j_c))]\big) \\ {}+{} & e_2\big(\mathbb E_{X|Y\in c}[g(h,i_c)] - \mathbb E_X[f^*(g(h,i_c))]\big)\Big\}.\end{aligned}$$
 
 # %%
-corrected = tables.decouple_sparse(perfect, g, "tv", pairs, 0.3, 0.2)
+corrected = exact.decouple_sparse(perfect, g, "tv", pairs, 0.3, 0.2)
 print(f"theorem corrected {corrected}")
 
 # %% [markdown]
@@ -252,9 +253,9 @@ for K in (2, 4, 6, 10):
     in_pairs = [(i, i + 1) for i in range(0, K, 2)]
     joint, T = random_table(K, K), torch.as_tensor(noise.sparse(K, in_pairs, 0.3, 0.2))
     g = random_g("js", (K, K))
-    truth = tables.variational_difference(tables.noisy(joint, T), g, "js")
-    printed = tables.decouple_sparse_printed(joint, g, "js", in_pairs, 0.3, 0.2).total
-    right = tables.decouple_sparse(joint, g, "js", in_pairs, 0.3, 0.2).total
+    truth = exact.variational_difference(exact.noisy(joint, T), g, "js")
+    printed = exact.decouple_sparse_printed(joint, g, "js", in_pairs, 0.3, 0.2).total
+    right = exact.decouple_sparse(joint, g, "js", in_pairs, 0.3, 0.2).total
     rows.append([K, f"{abs(truth - printed):.4f}", f"{abs(truth - right):.4f}"])
 sparse_gaps = pd.DataFrame(
     rows, columns=["classes", "gap, as printed", "gap, corrected"]
@@ -275,13 +276,13 @@ sparse_gaps.set_index("classes")
 # %%
 joint, T = random_table(5, 5), torch.eye(5) * 0.4 + 0.6 * random_table(5, 5) * 5
 T = T / T.sum(1, keepdim=True)
-noisy_joint = tables.noisy(joint, T)
+noisy_joint = exact.noisy(joint, T)
 inverse_gaps = {}
 for name in DIVERGENCES:
     g = random_g(name, (5, 5))
-    clean = tables.variational_difference(joint, g, name)
+    clean = exact.variational_difference(joint, g, name)
     inverse_gaps[name] = abs(
-        tables.inverse_corrected(noisy_joint, g, name, T) - clean
+        exact.inverse_corrected(noisy_joint, g, name, T) - clean
     ).item()
 print("clean VD recovered for all eight to 1e-12:", max(inverse_gaps.values()) < 1e-12)
 
@@ -321,7 +322,7 @@ def relative_lead(name):
     for r in rates:
         T = torch.tensor([[1 - r, r], [r, 1 - r]])
         a, b = (
-            tables.f_divergence(tables.noisy(table, T), name)
+            exact.f_divergence(exact.noisy(table, T), name)
             for table in (specialist, generalist)
         )
         leads.append(((a - b) / (a + b)).item())
@@ -349,10 +350,10 @@ curves_figure(
 good = classifier_table(0.5, 0.9)
 anti = good.flip(0)
 same_value = all(
-    torch.isclose(tables.f_divergence(good, n), tables.f_divergence(anti, n))
+    torch.isclose(exact.f_divergence(good, n), exact.f_divergence(anti, n))
     for n in DIVERGENCES
 )
-accuracies = [round(tables.accuracy(table).item(), 6) for table in (good, anti)]
+accuracies = [round(exact.accuracy(table).item(), 6) for table in (good, anti)]
 print("accuracies", accuracies, "same D_f:", same_value)
 
 # %% [markdown]
@@ -368,10 +369,10 @@ table = torch.tensor([[0.42, 0.06], [0.08, 0.44]])
 
 def bias_share(name, r):
     T = torch.tensor([[1 - r, r], [r, 1 - r]])
-    noisy_table = tables.noisy(table, T)
-    g = tables.optimal_g(noisy_table, name)
-    size = tables.variational_difference(noisy_table, g, name)
-    return (tables.bias(table, g, name, (r, r)) / size).item()
+    noisy_table = exact.noisy(table, T)
+    g = exact.optimal_g(noisy_table, name)
+    size = exact.variational_difference(noisy_table, g, name)
+    return (exact.bias(table, g, name, (r, r)) / size).item()
 
 
 near_half = torch.linspace(0.01, 0.49, 49)
@@ -394,9 +395,9 @@ curves_figure(
 sandwich = []
 for name, r in itertools.product(DIVERGENCES, (0.1, 0.25, 0.4)):
     T = torch.tensor([[1 - r, r], [r, 1 - r]])
-    clean = (1 - 2 * r) * tables.f_divergence(table, name)
-    lower = clean + tables.bias(table, tables.optimal_g(table, name), name, (r, r))
-    middle = tables.f_divergence(tables.noisy(table, T), name)
+    clean = (1 - 2 * r) * exact.f_divergence(table, name)
+    lower = clean + exact.bias(table, exact.optimal_g(table, name), name, (r, r))
+    middle = exact.f_divergence(exact.noisy(table, T), name)
     sandwich.append(bool(lower - 1e-12 <= middle <= clean + 1e-12))
 print("the sandwich holds in", sum(sandwich), "of", len(sandwich), "cases")
 
@@ -414,15 +415,15 @@ for _ in range(20):
     eta = torch.cat([half, 1 - half])
     xy = torch.stack([eta, 1 - eta], 1) / INPUTS
     found = [
-        tables.classify(xy, torch.tensor(h))
+        exact.classify(xy, torch.tensor(h))
         for h in itertools.product([0, 1], repeat=INPUTS)
         if len(set(h)) == 2
     ]
-    top = max(tables.f_divergence(P, "kl") for P in found)
-    tied = [P for P in found if torch.isclose(tables.f_divergence(P, "kl"), top)]
-    best = max(tied, key=tables.accuracy)
-    bar = tables.fitness(best).diagonal().max()
-    fits = [tables.fitness(tables.noisy(P, T)).diagonal().min() for P in found]
+    top = max(exact.f_divergence(P, "kl") for P in found)
+    tied = [P for P in found if torch.isclose(exact.f_divergence(P, "kl"), top)]
+    best = max(tied, key=exact.accuracy)
+    bar = exact.fitness(best).diagonal().max()
+    fits = [exact.fitness(exact.noisy(P, T)).diagonal().min() for P in found]
     others += sum(bool(fit >= bar) for fit in fits)
 print("classifiers in H* besides h*, in 20 problems with 62 classifiers each:", others)
 
@@ -435,7 +436,7 @@ print("classifiers in H* besides h*, in 20 problems with 62 classifiers each:", 
 #
 # $$\sum_y \Big[\tilde\eta_y(x)\,g_f(v_y) - \tilde p_y\,f^*(g_f(v_y))\Big],\qquad v \text{ a probability vector},\ \tilde\eta = T^\top\eta.$$
 #
-# For a clear image this is a small optimisation problem, and its solution is what infinite data and an unlimited network would learn. `tables.ceiling` solves it and counts how often the answer is right. Next to it, what the paper reports.
+# For a clear image this is a small optimisation problem, and its solution is what infinite data and an unlimited network would learn. `exact.ceiling` solves it and counts how often the answer is right. Next to it, what the paper reports.
 
 # %%
 reported = paper_accuracies()
@@ -457,7 +458,7 @@ def ceiling_and_report(dataset, setting):
     return {
         names.get(
             rule, rule
-        ): f"{100 * tables.ceiling(rule, T):.0f} | {accuracy[method]:.1f}"
+        ): f"{100 * exact.ceiling(rule, T):.0f} | {accuracy[method]:.1f}"
         for rule, method in rules.items()
     }
 
@@ -475,7 +476,7 @@ pd.DataFrame([ceiling_and_report(*one) for one in settings], index=index)
 def ceilings_of_the_crossed(dataset, setting):
     T = torch.as_tensor(noise.paper_noise(dataset, setting))
     return {
-        (names[n], sign): f"{100 * tables.ceiling(n, T, printed=sign == 'printed'):.0f}"
+        (names[n], sign): f"{100 * exact.ceiling(n, T, printed=sign == 'printed'):.0f}"
         for n in ("squared-hellinger", "neyman", "reverse-kl")
         for sign in ("printed", "increasing")
     }
@@ -498,7 +499,7 @@ for label, rule, scores in [
     ("Pearson, free scores", "pearson", "logits"),
     ("ratio rule", "ratio", "probabilities"),
 ]:
-    print(f"{label:<36}{tables.ceiling(rule, T, scores=scores):.2f}")
+    print(f"{label:<36}{exact.ceiling(rule, T, scores=scores):.2f}")
 
 # %% [markdown]
 # With free scores the optimum of Pearson is $g^* = f'(\tilde\eta_y/\tilde p_y)$, which orders the classes by the ratio. Its ceiling is 1, without any knowledge of $T$. A ceiling is not an achievement, but it says where to dig.
@@ -543,9 +544,9 @@ claim("near one half the bias is over 95 % of the objective", max(smooth) < -0.9
 claim("H* contained nobody but h* in 20 random problems", others == 0)
 claim(
     "at sparse-high the ceiling of total variation is one half",
-    tables.ceiling("tv", T) == 0.5,
+    exact.ceiling("tv", T) == 0.5,
 )
-free = tables.ceiling("pearson", T, scores="logits")
+free = exact.ceiling("pearson", T, scores="logits")
 claim("with free scores the ceiling of Pearson is one", free == 1)
 
 # %% [markdown]

@@ -40,24 +40,24 @@ import torch
 from torch.testing import assert_close
 
 from fdiv import DIVERGENCES, claim, divergence
-from fdiv.exercises import algorithm as exercises
-from fdiv.experiments import (
+from fdiv.course.exercises import nb04 as exercises
+from fdiv.course.explore import LiveFigure
+from fdiv.course.figures import curves_figure, images_figure, line_style, shares_figure
+from fdiv.course.lesson import check_parameters, seed_everything
+from fdiv.experiments.experiment import (
     Experiment,
     check_noise,
     noise_settings,
     noisy_data,
     run_experiment,
 )
-from fdiv.explore import LiveFigure
-from fdiv.figures import curves_figure, images_figure, line_style, shares_figure
-from fdiv.grids import CHOICES, kept_folder, log_epoch
-from fdiv.label_errors import rank_label_errors
-from fdiv.lesson import check_parameters, seed_everything
-from fdiv.losses import FDivLoss
-from fdiv.models import build_model
-from fdiv.recipes import method_title, recipe
-from fdiv.results import our_accuracies, paper_accuracies
-from fdiv.training import label_shares, normalise, predict
+from fdiv.experiments.grids import CHOICES, kept_folder, log_epoch
+from fdiv.experiments.recipes import method_title, recipe
+from fdiv.experiments.results import our_accuracies, paper_accuracies
+from fdiv.learning.label_errors import rank_label_errors
+from fdiv.learning.losses import FDivLoss
+from fdiv.learning.models import build_model
+from fdiv.learning.training import label_shares, normalise, predict
 
 DATASET = "digits" if MODE == "quick" else "mnist"
 check_parameters(

@@ -39,16 +39,27 @@ import plotly.graph_objects as go
 import torch
 
 from fdiv import DIVERGENCES, claim, explore
+from fdiv.course.exercises import nb05 as exercises
+from fdiv.course.figures import curves_figure, line_style
+from fdiv.course.lesson import check_parameters
 from fdiv.datasets import load
-from fdiv.exercises import comparison as exercises
-from fdiv.experiments import Experiment, check_noise, noisy_data, run_experiment
-from fdiv.figures import curves_figure, line_style
-from fdiv.grids import kept_folder, log_epoch
-from fdiv.lesson import check_parameters
+from fdiv.experiments.experiment import (
+    Experiment,
+    check_noise,
+    noisy_data,
+    run_experiment,
+)
+from fdiv.experiments.grids import kept_folder, log_epoch
+from fdiv.experiments.recipes import (
+    CORRECTIONS,
+    check_method,
+    method_title,
+    methods,
+    recipe,
+)
+from fdiv.experiments.results import paper_accuracies
+from fdiv.learning.training import ORACLE, RULES
 from fdiv.noise import labels_sha256
-from fdiv.recipes import CORRECTIONS, check_method, method_title, methods, recipe
-from fdiv.results import paper_accuracies
-from fdiv.training import ORACLE, RULES
 
 DATASET = "digits" if MODE == "quick" else "fashion-mnist"
 check_parameters(

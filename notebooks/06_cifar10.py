@@ -40,8 +40,10 @@ import plotly.graph_objects as go
 import torch
 
 from fdiv import DIVERGENCES, claim, divergence, explore
-from fdiv.exercises import robustness as exercises
-from fdiv.experiments import (
+from fdiv.course.exercises import nb06 as exercises
+from fdiv.course.figures import curves_figure, line_style
+from fdiv.course.lesson import check_parameters
+from fdiv.experiments.experiment import (
     ROBUSTNESS_RATES,
     Experiment,
     check_noise,
@@ -50,14 +52,12 @@ from fdiv.experiments import (
     run_experiment,
     stored_result,
 )
-from fdiv.figures import curves_figure, line_style
-from fdiv.grids import CHOICES, kept_folder, watched
-from fdiv.lesson import check_parameters
-from fdiv.losses import FDivLoss
-from fdiv.models import build_model
-from fdiv.recipes import method_title, recipe
-from fdiv.results import our_accuracies, paper_accuracies, paper_robustness
-from fdiv.training import fit, predict
+from fdiv.experiments.grids import CHOICES, kept_folder, watched
+from fdiv.experiments.recipes import method_title, recipe
+from fdiv.experiments.results import our_accuracies, paper_accuracies, paper_robustness
+from fdiv.learning.losses import FDivLoss
+from fdiv.learning.models import build_model
+from fdiv.learning.training import fit, predict
 
 check_parameters(
     choices=CHOICES,

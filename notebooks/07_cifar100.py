@@ -41,21 +41,22 @@ import pandas as pd
 import plotly.graph_objects as go
 import torch
 
-from fdiv import claim, divergence, noise, tables
-from fdiv.exercises import many_classes as exercises
-from fdiv.experiments import (
+from fdiv import claim, divergence, noise
+from fdiv.course.exercises import nb07 as exercises
+from fdiv.course.figures import images_figure, with_slider
+from fdiv.course.lesson import check_parameters
+from fdiv.experiments.experiment import (
     Experiment,
     check_noise,
     noisy_data,
     run_experiment,
 )
-from fdiv.figures import images_figure, with_slider
-from fdiv.grids import CHOICES, watched
-from fdiv.lesson import check_parameters
-from fdiv.losses import DMI
-from fdiv.recipes import recipe
-from fdiv.results import our_accuracies, paper_accuracies
-from fdiv.training import fit
+from fdiv.experiments.grids import CHOICES, watched
+from fdiv.experiments.recipes import recipe
+from fdiv.experiments.results import our_accuracies, paper_accuracies
+from fdiv.learning.losses import DMI
+from fdiv.learning.training import fit
+from fdiv.theory import exact
 
 check_parameters(
     choices=CHOICES,
@@ -291,9 +292,9 @@ with_slider(pairs_figure, order=["as given", "sorted"])
 # %% tags=["nbval-check-output"]
 predicted = pd.Series(
     {
-        "cross-entropy, arg max": tables.ceiling("cross-entropy", T),
-        "total variation": tables.ceiling("tv", T),
-        "ratio rule": tables.ceiling("ratio", T),
+        "cross-entropy, arg max": exact.ceiling("cross-entropy", T),
+        "total variation": exact.ceiling("tv", T),
+        "ratio rule": exact.ceiling("ratio", T),
     },
     name="predicted accuracy",
 )

@@ -39,22 +39,24 @@ import pandas as pd
 import plotly.graph_objects as go
 import torch
 
-from fdiv import claim, explore, human_noise, noise, tables
-from fdiv.datasets import load, noisy_split
-from fdiv.exercises import human_noise as exercises
-from fdiv.experiments import Experiment
-from fdiv.figures import (
+from fdiv import claim, explore, noise
+from fdiv.course.exercises import nb08 as exercises
+from fdiv.course.figures import (
     curves_figure,
     images_figure,
     line_style,
     matrix_figure,
     with_slider,
 )
-from fdiv.grids import CHOICES, watched
-from fdiv.lesson import check_parameters
-from fdiv.recipes import method_title, recipe
-from fdiv.results import our_accuracies, paper_accuracies
-from fdiv.training import fit
+from fdiv.course.lesson import check_parameters
+from fdiv.datasets import load, noisy_split
+from fdiv.experiments import human_noise
+from fdiv.experiments.experiment import Experiment
+from fdiv.experiments.grids import CHOICES, watched
+from fdiv.experiments.recipes import method_title, recipe
+from fdiv.experiments.results import our_accuracies, paper_accuracies
+from fdiv.learning.training import fit
+from fdiv.theory import exact
 
 check_parameters(
     choices=CHOICES | {"NOISE": ("human",), "TRANSITION": ("estimated",)},
@@ -74,7 +76,7 @@ check_parameters(
 # %%
 digits = load("digits")
 clean = digits.train_labels
-by_image = noise.instance_dependent(digits.train_images, clean, 0.4, SEED)
+by_image = noise.corrupt_by_annotator(digits.train_images, clean, 0.4, SEED)
 T = noise.noise_card(clean, by_image).realised_T
 by_class = noise.corrupt_exact_counts(clean, T, SEED)
 for name, labels in (("annotator", by_image), ("twin", by_class)):
@@ -141,9 +143,9 @@ def missing(s, a):
     kinds = ((1.0, r * (1 - s)), (a, r * (1 + s)))
     noisy = sum(joint_of(acc, noise.symmetric(rate, K)) for acc, rate in kinds) / 2
     clean_joint = sum(joint_of(acc, np.eye(K)) for acc, _ in kinds) / 2
-    theory = tables.noisy(clean_joint, noise.symmetric(r, K))
+    theory = exact.noisy(clean_joint, noise.symmetric(r, K))
     return tuple(
-        tables.variational_difference(j, g, "tv").item() for j in (noisy, theory)
+        exact.variational_difference(j, g, "tv").item() for j in (noisy, theory)
     )
 
 

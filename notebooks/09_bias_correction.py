@@ -43,16 +43,16 @@ from fdiv import (
     estimate_transition,
     explore,
     noise,
-    tables,
 )
-from fdiv.exercises import correction as exercises
-from fdiv.experiments import Experiment, noisy_data, run_experiment
-from fdiv.figures import curves_figure, matrix_figure, with_slider
-from fdiv.grids import kept_folder
-from fdiv.lesson import check_parameters
-from fdiv.recipes import recipe
-from fdiv.results import our_accuracies, paper_accuracies, titled
-from fdiv.training import fit, predict
+from fdiv.course.exercises import nb09 as exercises
+from fdiv.course.figures import curves_figure, matrix_figure, with_slider
+from fdiv.course.lesson import check_parameters
+from fdiv.experiments.experiment import Experiment, noisy_data, run_experiment
+from fdiv.experiments.grids import kept_folder
+from fdiv.experiments.recipes import recipe
+from fdiv.experiments.results import our_accuracies, paper_accuracies, titled
+from fdiv.learning.training import fit, predict
+from fdiv.theory import exact
 
 check_parameters(MODE=MODE, SEED=SEED)
 DATASET = "digits" if MODE == "quick" else "mnist"
@@ -168,9 +168,9 @@ U = torch.as_tensor(noise.uniform(e.numpy()))
 joint = torch.rand(10, 10, generator=generator, dtype=torch.float64)
 joint /= joint.sum()
 g = torch.rand(10, 10, generator=generator, dtype=torch.float64)
-with_paper = tables.bias_corrected(tables.noisy(joint, U), g, "kl", e)
-with_inverse = tables.inverse_corrected(tables.noisy(joint, U), g, "kl", U)
-true_value = tables.variational_difference(joint, g, "kl")
+with_paper = exact.bias_corrected(exact.noisy(joint, U), g, "kl", e)
+with_inverse = exact.inverse_corrected(exact.noisy(joint, U), g, "kl", U)
+true_value = exact.variational_difference(joint, g, "kl")
 print(f"paper's / (1 - sum e)  {with_paper / (1 - e.sum()):.12f}")
 print(f"exact                  {with_inverse:.12f}")
 print(f"clean                  {true_value:.12f}")
@@ -341,21 +341,21 @@ print(
 
 # %% tags=["nbval-check-output"]
 noisy_joint = T / 10
-Q = tables.product(noisy_joint)
+Q = exact.product(noisy_joint)
 scores = torch.randn(10, 10, generator=generator, dtype=torch.float64)
 best_scores = 2 * (noisy_joint / Q - 1)
-value = tables.variational_difference(noisy_joint, scores, "pearson")
+value = exact.variational_difference(noisy_joint, scores, "pearson")
 missed = (Q * (scores - best_scores) ** 2).sum() / 4
 print(f"objective               {value:.12f}")
 print(
-    f"D_f - squared error / 4 {tables.f_divergence(noisy_joint, 'pearson') - missed:.12f}"
+    f"D_f - squared error / 4 {exact.f_divergence(noisy_joint, 'pearson') - missed:.12f}"
 )
 
 # %% [markdown]
 # What each divergence would decide with infinite data and free scores: all but total variation are right. Its $f'$ only says on which side of 1 a ratio lies, and both labels of a pair are above.
 
 # %% tags=["nbval-check-output"]
-free = {name: tables.ceiling(name, T.numpy(), scores="logits") for name in DIVERGENCES}
+free = {name: exact.ceiling(name, T.numpy(), scores="logits") for name in DIVERGENCES}
 pd.Series(free, name="accuracy with free scores").to_frame().T
 
 # %% [markdown]
@@ -365,8 +365,8 @@ pd.Series(free, name="accuracy with free scores").to_frame().T
 
 # %% tags=["nbval-ignore-output"]
 information = [
-    tables.f_divergence(
-        tables.noisy(tables.classify(clean[0] / 10, model_at(t)), T), "pearson"
+    exact.f_divergence(
+        exact.noisy(exact.classify(clean[0] / 10, model_at(t)), T), "pearson"
     ).item()
     for t in walk
 ]
@@ -529,7 +529,7 @@ claim(
     "Pearson on free scores is least squares onto the ratio",
     torch.isclose(
         value,
-        tables.f_divergence(noisy_joint, "pearson") - missed,
+        exact.f_divergence(noisy_joint, "pearson") - missed,
         rtol=0,
         atol=1e-12,
     ),

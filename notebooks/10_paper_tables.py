@@ -36,12 +36,12 @@ import plotly.graph_objects as go
 import torch
 from IPython.display import HTML
 
-from fdiv import DIVERGENCES, claim, divergence, explore, noise, tables
-from fdiv.exercises import paper_tables as exercises
-from fdiv.figures import beside_figure, curves_figure, line_style, with_slider
-from fdiv.lesson import check_parameters
-from fdiv.recipes import method_title
-from fdiv.results import (
+from fdiv import DIVERGENCES, claim, divergence, explore, noise
+from fdiv.course.exercises import nb10 as exercises
+from fdiv.course.figures import beside_figure, curves_figure, line_style, with_slider
+from fdiv.course.lesson import check_parameters
+from fdiv.experiments.recipes import method_title
+from fdiv.experiments.results import (
     KEY,
     accuracy_column,
     beside,
@@ -50,7 +50,8 @@ from fdiv.results import (
     paper_robustness,
     titled,
 )
-from fdiv.training import RULES
+from fdiv.learning.training import RULES
+from fdiv.theory import exact
 
 check_parameters(MODE=MODE, SEED=SEED)
 ours = our_accuracies()
@@ -335,7 +336,7 @@ curves_figure(
 
 # %%
 settings = noise.paper_settings("mnist")
-predicted = [tables.ceiling("tv", noise.paper_noise("mnist", s)) for s in settings]
+predicted = [exact.ceiling("tv", noise.paper_noise("mnist", s)) for s in settings]
 measured = beside("main", mode="laptop", dataset="mnist").query("method == 'tv'")
 measured = measured.set_index("noise").reindex(settings)
 figure = go.Figure()

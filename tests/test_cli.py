@@ -14,10 +14,10 @@ import papermill
 import pytest
 from command import Said, fdiv
 
-from fdiv import notebooks
 from fdiv.__main__ import main
+from fdiv.course import notebooks
+from fdiv.course.notebooks import parse_value, read, tidy, write
 from fdiv.files import write_text
-from fdiv.notebooks import parse_value, read, tidy, write
 
 OPENING = """# %% [markdown]
 # # {number} · {title}
@@ -30,7 +30,7 @@ SEED = 0
 
 """
 CHECKED = """# %%
-from fdiv.lesson import check_parameters, claim
+from fdiv.course.lesson import check_parameters, claim
 check_parameters(MODE=MODE, SEED=SEED)
 
 """
@@ -330,7 +330,7 @@ def test_a_quick_kernel_has_one_thread_or_what_the_user_chose(
 
 def test_a_kernel_has_the_package_that_started_it(course, started, monkeypatch):
     """And not the installed one, which may belong to another checkout with other code."""
-    package = str(Path(notebooks.__file__).parents[1])
+    package = str(Path(notebooks.__file__).parents[2])
     course.add("00_good", GOOD)
     for given, expected in ((None, package), ("mine", os.pathsep.join([package, "mine"]))):
         if given:
@@ -388,7 +388,7 @@ time.sleep(300)
 """
 ELSEWHERE = """
 import pathlib, signal, sys
-from fdiv import notebooks
+from fdiv.course import notebooks
 from fdiv.__main__ import main
 signal.signal(signal.SIGINT, signal.default_int_handler)
 notebooks.ROOT = pathlib.Path(sys.argv[1])

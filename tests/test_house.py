@@ -121,10 +121,10 @@ def test_the_code_of_the_readme_runs():
 def test_the_picture_was_drawn_from_the_stored_outputs():
     from PIL import Image
 
-    from fdiv.picture import PICTURE, fingerprint, stored_curves
+    from fdiv.course.picture import PICTURE, fingerprint, stored_curves
 
     assert Image.open(PICTURE).text["Description"] == fingerprint(stored_curves()), (
-        "run  python -m fdiv.picture"
+        "run  python -m fdiv.course.picture"
     )
 
 
@@ -134,7 +134,7 @@ def test_ci_runs_the_test_command_of_the_readme():
 
 def test_every_measured_number_of_the_readme_stands_in_the_results():
     """Means over seeds of our runs, at the chosen or the last epoch, or what the paper prints."""
-    from fdiv.results import KEY, our_accuracies, paper_accuracies
+    from fdiv.experiments.results import KEY, our_accuracies, paper_accuracies
 
     section = (ROOT / "README.md").read_text().split("### What has been run")[1].split("\nA step with")[0]
     runs = our_accuracies().groupby([name for name in KEY if name != "seed"])
@@ -164,7 +164,7 @@ METHODS = {
 
 @pytest.mark.parametrize(("title", "dataset"), [("MNIST", "mnist"), ("Fashion-MNIST", "fashion-mnist")])
 def test_every_cell_of_the_readmes_main_tables_is_that_of_its_noise_and_method(title, dataset):
-    from fdiv.results import beside
+    from fdiv.experiments.results import beside
 
     rows = beside("all-methods", mode="laptop", dataset=dataset).set_index(["noise", "method"])
     written = [t for t in tables_of_the_readme() if t.index.name == f"{title}, noise" and "ours" not in t]
@@ -178,7 +178,7 @@ def test_every_cell_of_the_readmes_main_tables_is_that_of_its_noise_and_method(t
 
 
 def test_every_cell_of_the_readmes_robustness_table_is_that_of_its_rate_and_method():
-    from fdiv.results import our_accuracies
+    from fdiv.experiments.results import our_accuracies
 
     runs = our_accuracies().query("dataset == 'mnist' and mode == 'laptop'").set_index(["noise", "method"])
     (written,) = (t for t in tables_of_the_readme() if t.index.name == "MNIST, symmetric noise")
@@ -196,7 +196,7 @@ WAYS = {
 
 
 def test_every_cell_of_the_readmes_sparse_high_table_is_a_mean_over_its_seeds():
-    from fdiv.results import our_accuracies, paper_accuracies
+    from fdiv.experiments.results import our_accuracies, paper_accuracies
 
     runs = our_accuracies().query("noise == 'sparse-high' and mode == 'laptop'")
     key = ["dataset", "method", "correction", "transition"]
@@ -213,7 +213,7 @@ def test_every_cell_of_the_readmes_sparse_high_table_is_a_mean_over_its_seeds():
 
 
 def test_every_cell_of_the_table_with_the_papers_recipe_is_there():
-    from fdiv.results import beside, paper_table
+    from fdiv.experiments.results import beside, paper_table
 
     rows = beside("main", mode="paper", dataset="mnist").set_index(["noise", "method"])["ours"]
     paper = paper_table("main").query("dataset == 'mnist' and method == 'tv'").set_index("noise")

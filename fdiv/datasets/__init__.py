@@ -23,8 +23,8 @@ from fdiv.datasets.catalogue import (
 )
 from fdiv.datasets.clothing import CLOTHES, clothing1m
 from fdiv.datasets.human import HUMAN, human_labels
+from fdiv.datasets.images import BrokenImage, ImageFiles, default_workers
 from fdiv.datasets.splits import NoisySplit, noisy_split
-from fdiv.datasets.streaming import BrokenImage, ImageFiles, default_workers
 
 __all__ = [
     "CLOTHES",

@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 
 from fdiv.datasets.cache import DatasetMissing, cache_folder
+from fdiv.datasets.images import ImageFiles
 from fdiv.datasets.splits import NoisySplit
-from fdiv.datasets.streaming import ImageFiles
 from fdiv.names import choose
 
 CLOTHES = (

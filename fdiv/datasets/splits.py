@@ -12,7 +12,7 @@ from torch import Tensor
 
 from fdiv.arrays import as_labels
 from fdiv.datasets.catalogue import Dataset
-from fdiv.datasets.streaming import ImageFiles
+from fdiv.datasets.images import ImageFiles
 
 VALIDATION = {
     "digits": 297,

@@ -13,10 +13,23 @@ Conventions:
 """
 
 from fdiv.noise.card import NoiseCard, noise_card
-from fdiv.noise.labels import corrupt, corrupt_exact_counts, instance_dependent, labels_sha256, weak_annotator
+from fdiv.noise.corrupt import (
+    corrupt,
+    corrupt_by_annotator,
+    corrupt_by_instance,
+    corrupt_exact_counts,
+    labels_sha256,
+    weak_annotator,
+)
 from fdiv.noise.matrices import random_flip, sparse, symmetric, transition, uniform
-from fdiv.noise.paper import DATASETS, FIGURE_STEPS, paper_noise, paper_settings
-from fdiv.noise.released import ReleasedLabels, released_labels
+from fdiv.noise.paper import (
+    DATASETS,
+    FIGURE_STEPS,
+    ReleasedLabels,
+    paper_noise,
+    paper_settings,
+    released_labels,
+)
 
 __all__ = [
     "DATASETS",
@@ -24,8 +37,9 @@ __all__ = [
     "NoiseCard",
     "ReleasedLabels",
     "corrupt",
+    "corrupt_by_annotator",
+    "corrupt_by_instance",
     "corrupt_exact_counts",
-    "instance_dependent",
     "labels_sha256",
     "noise_card",
     "paper_noise",

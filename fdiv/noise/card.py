@@ -15,7 +15,7 @@ import numpy as np
 
 from fdiv.arrays import Labels, as_labels
 from fdiv.files import write_text
-from fdiv.noise.labels import labels_sha256
+from fdiv.noise.corrupt import labels_sha256
 from fdiv.noise.matrices import transition
 
 

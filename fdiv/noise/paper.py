@@ -1,15 +1,32 @@
-"""The paper's noise settings by name, as printed in its appendix and as behind the released labels."""
+"""The paper's noise settings by name, as printed in its appendix and as behind the released labels.
+
+Their repository holds one fixed label file per dataset and setting, 22 in all, and no program that writes
+them. Twelve follow exactly from three seeds of NumPy's legacy generator, whose streams never change. Ten were
+made with exact counts under a seed nobody knows; for them the same number of labels goes each way, but not
+the same ones. data/paper/released_labels.csv lists the files with their recipes and fingerprints.
+
+The authors train on the first 50 000 labels of MNIST and Fashion-MNIST (40 000 of CIFAR) and keep the others,
+noisy too, for validation.
+"""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+from numpy.random import RandomState
+
+from fdiv.arrays import Labels, as_labels
 from fdiv.files import csv_rows
 from fdiv.names import choose
+from fdiv.noise.corrupt import Seed, corrupt_exact_counts, draw, labels_sha256, like
 from fdiv.noise.matrices import random_flip, sparse, uniform
 
 DATASETS = ("mnist", "fashion-mnist", "cifar-10", "cifar-100")
 FIGURE_STEPS = tuple(f"figure-{e / 100:.2f}" for e in range(10))
+MASK_SEED, VALUE_SEED, STREAM_SEED = 12419, 20172, 10086
 
 
 def paper_settings(dataset: str) -> tuple[str, ...]:
@@ -54,3 +71,62 @@ def paper_name(dataset: str, setting: str) -> tuple[str, str]:
     """Both names as ``paper_settings`` spells them."""
     dataset = choose("dataset", dataset, DATASETS)
     return dataset, choose(f"{dataset} noise setting", setting, paper_settings(dataset))
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedLabels:
+    """A vector of noisy labels and whether it is the authors'.
+
+    labels: the noisy labels, of the kind and dtype of the clean ones.
+    exact: whether they equal the released file, label by label.
+    note: the same in a sentence.
+    """
+
+    labels: Any
+    exact: bool
+    note: str
+
+
+def released_labels(dataset: str, setting: str, clean_labels: Labels, seed: Seed = 0) -> ReleasedLabels:
+    """The noisy training labels of the paper's experiments.
+
+    dataset, setting: as in ``paper_noise``.
+    clean_labels: all training labels in the order of the original files; any others are refused.
+    seed: for the ten files whose own seed is unknown; the other twelve do not use it.
+    """
+    dataset, setting = paper_name(dataset, setting)
+    rows = csv_rows("released_labels.csv", dataset=dataset, setting=setting)
+    if not rows:
+        raise ValueError(f"no labels were released for {dataset} {setting}: draw your own with corrupt")
+    (row,) = rows
+    clean = as_labels(clean_labels, what="clean_labels")
+    if len(clean) != int(row["n"]):
+        raise ValueError(f"clean_labels has {len(clean)} labels, but {dataset} has {row['n']} to train on")
+    if labels_sha256(clean) != row["clean_sha256"]:
+        raise ValueError(f"clean_labels are not the training labels of {dataset} in the order of its files")
+    T = paper_noise(dataset, setting)
+    if row["recipe"] == "counts":
+        note = f"as many labels flip each way as in the released file, but others: drawn with seed {seed}"
+        return ReleasedLabels(corrupt_exact_counts(clean_labels, T, seed), False, note)
+    noisy = regenerate(row, clean, T)
+    if labels_sha256(noisy) != row["noisy_sha256"]:
+        raise RuntimeError(f"the labels regenerated for {dataset} {setting} are not the released ones")
+    return ReleasedLabels(like(clean_labels, noisy), True, "equal to the released file, label by label")
+
+
+def regenerate(row: Mapping[str, str], clean: np.ndarray, T: np.ndarray) -> np.ndarray:
+    """The noisy labels of a file that is not made with exact counts, from any clean labels.
+
+    row: its line of released_labels.csv, whose ``recipe`` is one of
+
+    * "random": two streams, one says which labels are replaced and the other by what;
+    * "choice": one number per label picks the class from the row of T, in the order of the classes;
+    * "pair": the same, but the class of the pair that loses more labels comes first.
+    """
+    if row["recipe"] == "random":
+        replaced = RandomState(MASK_SEED).rand(len(clean)) < float(row["setting"].removeprefix("random-"))
+        noisy = clean.copy()
+        noisy[replaced] = RandomState(VALUE_SEED).randint(0, len(T), replaced.sum(), dtype=np.int64)
+        return noisy
+    order = np.arange(len(T)) if row["recipe"] == "choice" else np.argsort(np.diag(T), kind="stable")
+    return draw(clean, T, RandomState(STREAM_SEED).random_sample(len(clean)), np.tile(order, (len(T), 1)))

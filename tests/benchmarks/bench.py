@@ -23,12 +23,12 @@ from torchvision import transforms
 
 from fdiv.datasets import Dataset, DatasetMissing, NoisySplit, cifar10, mnist, noisy_split
 from fdiv.device import pick_device
+from fdiv.experiments.recipes import PAPER_CIFAR_DF, PAPER_DF
+from fdiv.experiments.results import provenance
 from fdiv.files import RESULTS, write_text
-from fdiv.losses import CrossEntropy, FDivLoss, NoisyLabelLoss
+from fdiv.learning.losses import CrossEntropy, FDivLoss, NoisyLabelLoss
+from fdiv.learning.training import _Session, label_shares, normalise
 from fdiv.noise import corrupt, paper_noise
-from fdiv.recipes import PAPER_CIFAR_DF, PAPER_DF
-from fdiv.results import provenance
-from fdiv.training import _Session, label_shares, normalise
 
 Step = Callable[[], object]
 CIFAR_STEP = replace(  # in smaller batches on a CPU, where a step of 128 images takes seconds
@@ -122,7 +122,7 @@ def forever(loader: DataLoader) -> Iterator:
 
 
 def resident_step(session: _Session) -> Step:
-    """A step of ``fdiv.training`` on tensors that stay on the device."""
+    """A step of ``fdiv.learning.training`` on tensors that stay on the device."""
     batches = cycle(session.batches())
     session.model.train()
     return lambda: session.step(*next(batches))

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import nbformat
 import pytest
 
-from fdiv.notebooks import FOLDER
-from fdiv.pages import PLOTLY, build, lesson
+from fdiv.course.notebooks import FOLDER
+from fdiv.course.pages import PLOTLY, build, lesson
 
 pytestmark = pytest.mark.browser
 NAMES = sorted(path.stem for path in FOLDER.glob("[0-9][0-9]_*.ipynb"))

@@ -1,0 +1,70 @@
+"""Checkers of notebook 03."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from fdiv import noise
+from fdiv.course.exercises import Wrong, close, exercise
+from fdiv.theory import exact
+
+JOINT = torch.tensor([[0.3, 0.1, 0.05], [0.05, 0.2, 0.05], [0.0, 0.05, 0.2]], dtype=torch.float64)
+RATES = torch.tensor([0.1, 0.2, 0.05], dtype=torch.float64)
+T = torch.as_tensor(noise.uniform(RATES.numpy()))
+
+
+@exercise("1 the noisy table")
+def noisy_table(answer: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]) -> None:
+    """P T and its column sums."""
+    got = answer(JOINT, T)
+    if not isinstance(got, tuple) or len(got) != 2:
+        raise Wrong("return two things: the noisy joint table, and the noisy label frequencies")
+    joint, prior = got
+    if close(joint, T @ JOINT) or close(joint, T.T @ JOINT):
+        raise Wrong("T acts on the labels, which are the columns: multiply from the right")
+    if close(joint, JOINT @ T.T):
+        raise Wrong("T is transposed: row i of T says what becomes of label i")
+    if not close(joint, exact.noisy(JOINT, T)):
+        raise Wrong("the joint table is not P(h, noisy Y): sum over the clean label i of P(h, i) T_ij")
+    if close(prior, joint.sum(1)):
+        raise Wrong("these are the frequencies of the predictions; the labels are the columns")
+    if not close(prior, joint.sum(0)):
+        raise Wrong("the noisy label frequencies are the column sums of the noisy table")
+
+
+@exercise("2 the correction, label by label")
+def corrected_g(answer: Callable[[Tensor, Tensor], Tensor]) -> None:
+    """g minus its average over e."""
+    g = torch.tensor([[1.0, -0.5, 0.2], [0.0, 0.7, -1.0], [0.3, 0.3, 2.0]], dtype=torch.float64)
+    got = answer(g, RATES)
+    right = g - (g @ RATES)[:, None]
+    if not isinstance(got, Tensor) or got.shape != g.shape:
+        raise Wrong("return a table of the shape of g")
+    if close(got, right / (1 - RATES.sum())):
+        raise Wrong("right up to the factor: this recovers E_P[g] itself; the exercise asks for ε times it")
+    if close(got, g - RATES * g):
+        raise Wrong("subtract the same number for every label: the sum over j of e_j g(h, j)")
+    if close(got, g - (g.T @ RATES)):
+        raise Wrong("average g over the labels of one prediction, along its row, not down its columns")
+    value, target = (exact.noisy(JOINT, T) * got).sum(), (1 - RATES.sum()) * (JOINT * g).sum()
+    if not close(value, target) or not close(got, right):
+        raise Wrong(f"under the noisy table your g' averages to {value:.4f}, but ε E_P[g] is {target:.4f}")
+
+
+@exercise("3 bad but informative")
+def bad_but_informative(answer: Callable[[], Tensor]) -> None:
+    """Accuracy 0.2, and a total variation of 0.3."""
+    table = torch.as_tensor(answer(), dtype=torch.float64)
+    if table.shape != (2, 2) or bool((table < 0).any()) or not close(table.sum(), torch.ones(()).double()):
+        raise Wrong("return a 2 by 2 table of probabilities that sum to 1")
+    if not close(table.sum(0), torch.full((2,), 0.5).double()):
+        raise Wrong("both labels must be balanced: each column sums to one half")
+    table = table / table.sum()
+    accuracy, value = exact.accuracy(table).item(), exact.f_divergence(table, "tv").item()
+    if abs(accuracy - 0.2) > 1e-6:
+        raise Wrong(f"its accuracy is {accuracy:.3g}, not 0.2: the accuracy is on the diagonal")
+    if abs(value - 0.3) > 1e-6:
+        raise Wrong(f"its total variation is {value:.3g}, and a classifier with accuracy 0.8 has 0.3")

@@ -1,0 +1,63 @@
+"""Checkers of notebook 05."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from fdiv.course.exercises import Wrong, exercise
+
+
+@exercise("1 the regret of a rule")
+def regret_of(answer: Callable[[Sequence[float], Sequence[float]], float]) -> None:
+    """The oracle's accuracy minus the chosen one; ties go to the first epoch."""
+    accuracy = [0.5, 0.7, 0.9, 0.6, 0.8]
+    for scores, right in (([1, 2, 3, 2, 1], 0.0), ([5, 1, 1, 1, 1], 0.4), ([0, 2, 1, 2, 0], 0.2)):
+        got = float(answer(scores, accuracy))
+        if abs(got + right) < 1e-9 and right:
+            raise Wrong("the sign is exchanged: regret is what is lost, so it is never negative")
+        if right == 0.2 and abs(got - 0.3) < 1e-9:
+            raise Wrong("two epochs score alike: take the first of them")
+        if abs(got - right) > 1e-9:
+            raise Wrong(
+                f"for the scores {scores} and accuracies {accuracy} it is {right:g}, yours is {got:.3g}"
+            )
+
+
+@exercise("2 noisy accuracy")
+def noisy_accuracy(answer: Callable[[float, Sequence[float], Sequence[float]], float]) -> None:
+    """Against a table of all images: the class, the prediction, the label."""
+    e = [0.1, 0.2, 0.05]
+    T = (1 - sum(e)) * np.eye(3) + np.asarray(e)
+    for joint in (np.diag([0.5, 0.3, 0.2]), np.array([[0.3, 0.1, 0.1], [0.0, 0.2, 0.1], [0.1, 0.0, 0.1]])):
+        a, q = float(np.trace(joint)), joint.sum(0)  # joint[class, prediction]
+        right = float(np.trace(T.T @ joint))
+        got = float(answer(a, e, q.tolist()))
+        if abs(got - (1 - sum(e)) * a) < 1e-9:
+            raise Wrong("a label drawn from e also agrees with the prediction now and then: add that")
+        if abs(got - right) > 1e-9:
+            raise Wrong(
+                f"for a = {a:g}, e = {e} and q = {q.round(2).tolist()} it is {right:.4g}, yours is {got:.4g}"
+            )
+
+
+@exercise("3 paired differences")
+def paired_difference(answer: Callable[[Sequence[float], Sequence[float]], tuple[float, float]]) -> None:
+    """Mean and standard error of the differences, not of the methods."""
+    first, second = [0.91, 0.84, 0.88, 0.93], [0.89, 0.83, 0.85, 0.92]
+    gaps = np.subtract(first, second)
+    mean, error = (float(value) for value in answer(first, second))
+    if abs(mean + gaps.mean()) < 1e-9:
+        raise Wrong("the sign is exchanged: first minus second")
+    if abs(mean - gaps.mean()) > 1e-9:
+        raise Wrong(f"the mean difference is {gaps.mean():.4f}, yours is {mean:.4f}")
+    unpaired = float(np.sqrt((np.var(first, ddof=1) + np.var(second, ddof=1)) / 4))
+    if abs(error - unpaired) < 1e-9:
+        raise Wrong("that error ignores the pairing: subtract seed by seed first")
+    if abs(error - gaps.std(ddof=1)) < 1e-9:
+        raise Wrong("that is the standard deviation: divide it by the square root of the number of seeds")
+    if abs(error - gaps.std() / 2) < 1e-9:
+        raise Wrong("use the divisor n - 1: pandas does, np.std needs ddof=1")
+    if abs(error - gaps.std(ddof=1) / 2) > 1e-9:
+        raise Wrong(f"the standard error is {gaps.std(ddof=1) / 2:.5f}, yours is {error:.5f}")

@@ -1,0 +1,77 @@
+"""Checkers of notebook 08."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+
+import numpy as np
+
+from fdiv.course.exercises import Wrong, exercise
+
+
+def majority_wrong(T: np.ndarray) -> float:
+    """How often the vote of three annotators is wrong, if each errs by T and none looks at the image.
+
+    Balanced classes; where all three differ, one of the three labels is drawn.
+    """
+    T, wrong = np.asarray(T, dtype=np.float64), 0.0
+    for i, row in enumerate(T):
+        for votes in product(range(len(T)), repeat=3):
+            chance = row[list(votes)].prod()
+            if len(set(votes)) == 3:
+                wrong += chance * (2 / 3 if i in votes else 1)
+            else:
+                wrong += chance * (votes.count(i) < 2)
+    return float(wrong / len(T))
+
+
+@exercise("1 agreement with noisy labels")
+def noisy_agreement(answer: Callable[[Sequence[float], Sequence[float], int], float]) -> None:
+    """Mean over the kinds of images of a (1 - r) + (1 - a) r / (K - 1)."""
+    for accuracy, rate, num_classes in (((1.0, 0.5), (0.1, 0.5), 10), ((0.9, 0.2, 0.4), (0.3, 0.1, 0.2), 4)):
+        a, r = np.asarray(accuracy), np.asarray(rate)
+        right = float((a * (1 - r) + (1 - a) * r / (num_classes - 1)).mean())
+        got = float(answer(accuracy, rate, num_classes))
+        averaged = a.mean() * (1 - r.mean()) + (1 - a.mean()) * r.mean() / (num_classes - 1)
+        if abs(got - averaged) < 1e-9:
+            raise Wrong("average after multiplying: a kind with many wrong labels has its own accuracy")
+        if abs(got - (a * (1 - r)).mean()) < 1e-9:
+            raise Wrong("a wrong answer meets a wrong label now and then: add (1 - a) r / (K - 1)")
+        if abs(got - (a * (1 - r) + (1 - a) * r).mean()) < 1e-9:
+            raise Wrong("the wrong label is one of K - 1, the wrong answer is one of them")
+        if abs(got - right) > 1e-9:
+            raise Wrong(
+                f"for a = {accuracy}, r = {rate}, K = {num_classes} it is {right:.4g}, yours {got:.4g}"
+            )
+
+
+@exercise("2 three annotators")
+def vote_of_three(answer: Callable[[float, int], float]) -> None:
+    """Symmetric and independent mistakes, a draw where all three differ."""
+    for rate, num_classes in ((0.1, 10), (0.3, 10), (0.2, 2)):
+        off = rate / (num_classes - 1)
+        T = np.full((num_classes, num_classes), off) + (1 - rate - off) * np.eye(num_classes)
+        right, got = majority_wrong(T), float(answer(rate, num_classes))
+        if abs(got - (1 - right)) < 1e-9:
+            raise Wrong("that is how often the vote is right")
+        if abs(got - (3 * rate**2 * (1 - rate) + rate**3)) < 1e-9 and num_classes > 2:
+            raise Wrong("two wrong votes win only if they are for the same label, or by the draw")
+        if abs(got - right) > 1e-9:
+            raise Wrong(f"for r = {rate:g} and {num_classes} classes it is {right:.4f}, yours is {got:.4f}")
+
+
+@exercise("3 a balanced subset")
+def balanced_subset(answer: Callable[[Sequence[int]], Sequence[int]]) -> None:
+    """As many of each class as the rarest has, each index once."""
+    labels = [2, 0, 1, 1, 0, 2, 1, 2, 2, 1, 0, 2]
+    chosen = [int(i) for i in answer(labels)]
+    if any(not 0 <= i < len(labels) for i in chosen):
+        raise Wrong("return indices into labels")
+    if len(set(chosen)) < len(chosen):
+        raise Wrong("an example was chosen twice: draw without replacement")
+    counts = np.bincount([labels[i] for i in chosen], minlength=3)
+    if counts.min() < counts.max():
+        raise Wrong(f"the classes have {counts.tolist()} examples: they must have the same number")
+    if counts[0] != 3:
+        raise Wrong(f"each class can have 3 examples, as many as the rarest has; yours have {counts[0]}")

@@ -1,0 +1,59 @@
+"""Checkers of notebook 09."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from fdiv import noise
+from fdiv.course.exercises import Wrong, close, exercise
+from fdiv.theory import exact
+
+
+@exercise("1 the clean prior")
+def clean_prior(answer: Callable[[Tensor, Tensor], Tensor]) -> None:
+    """Solve T'p = p~."""
+    T = torch.as_tensor(noise.sparse(4, None, e1=0.7, e2=0.2))
+    prior = torch.tensor([0.4, 0.1, 0.3, 0.2], dtype=torch.float64)
+    noisy = T.T @ prior
+    got = torch.as_tensor(answer(noisy, T))
+    if got.shape != prior.shape:
+        raise Wrong(f"return {len(prior)} frequencies, not a tensor of shape {tuple(got.shape)}")
+    if close(got, torch.linalg.solve(T, noisy)):
+        raise Wrong("T is transposed: the noisy prior is T'p, a sum over the clean class")
+    if close(got, T.T @ noisy):
+        raise Wrong("that adds the noise once more: solve for p instead of multiplying")
+    if not close(got, prior):
+        raise Wrong(f"T'p of your answer is {(T.T @ got.double()).tolist()}, not {noisy.tolist()}")
+
+
+@exercise("2 the plug-in g")
+def plug_in(answer: Callable[[Tensor], Tensor]) -> None:
+    """2 (P/Q - 1), with Q the product of the margins of P."""
+    joint = torch.tensor([[0.30, 0.10], [0.05, 0.55]], dtype=torch.float64)
+    got, right = torch.as_tensor(answer(joint)), exact.optimal_g(joint, "pearson")
+    if got.shape != right.shape:
+        raise Wrong("return a table of the shape of joint")
+    if close(got, joint / exact.product(joint)):
+        raise Wrong("that is the ratio P/Q: apply f' to it")
+    if close(got, right / 2):
+        raise Wrong("the derivative of (v - 1)^2 has a factor 2")
+    if close(got, 2 * (exact.product(joint) / joint - 1)):
+        raise Wrong("the ratio is upside down: P/Q, not Q/P")
+    if not close(got, right):
+        raise Wrong(f"for the table {joint.tolist()} it is {right.tolist()}")
+
+
+@exercise("3 when anchors fail")
+def anchors_fail_up_to(answer: Callable[[float], float]) -> None:
+    """a <= b; one half and 1 - b are the common slips."""
+    for b in (0.1, 0.2, 0.45):
+        got = float(answer(b))
+        if abs(got - 0.5) < 1e-9:
+            raise Wrong("one half is about rows: the anchors of class i come from column i")
+        if abs(got - (1 - b)) < 1e-9:
+            raise Wrong("1 - b is what the partner keeps: compare the two entries of column i")
+        if abs(got - b) > 1e-9:
+            raise Wrong(f"for b = {b} it is another number than {got:g}: compare T_ii with T_ji")

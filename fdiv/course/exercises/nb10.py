@@ -1,0 +1,50 @@
+"""Checkers of notebook 10."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from scipy.integrate import quad
+from scipy.stats import norm
+
+from fdiv.course.exercises import Wrong, exercise
+
+
+def expected_maximum(n: int) -> float:
+    """The mean of the largest of ``n`` standard normal numbers."""
+    return quad(lambda x: x * n * norm.pdf(x) * norm.cdf(x) ** (n - 1), -12, 12)[0]
+
+
+@exercise("1 the best of n")
+def gain_of_best(answer: Callable[[int], float]) -> None:
+    """0 for one run, 0.56 for two, 1.16 for five; a simulation may be off by 0.02."""
+    for n in (1, 2, 5, 10):
+        got, right = float(answer(n)), expected_maximum(n)
+        if n == 1 and abs(got) > 0.02:
+            raise Wrong(f"one run gains nothing over its mean, yours gains {got:.2f}")
+        if abs(got - 2 * right) < 0.02 and n > 1:
+            raise Wrong("that is the range, from the smallest to the largest: the gain is over the mean")
+        if abs(got + right) < 0.02 and n > 1:
+            raise Wrong("that is the smallest of n: take the largest")
+        if abs(got - right) > 0.02:
+            raise Wrong(f"for {n} runs it is {right:.3f}, yours is {got:.3f}; draw more rows if it scatters")
+
+
+@exercise("2 a paired difference, or none")
+def difference(answer: Callable[[Mapping[int, float], Mapping[int, float]], float | None]) -> None:
+    """Only shared seeds count, and one pair is none."""
+    first, second = {0: 0.90, 1: 0.80, 2: 0.70}, {1: 0.78, 2: 0.66, 5: 0.10}
+    got = answer(first, second)
+    if got is None:
+        raise Wrong("seeds 1 and 2 are in both: that makes two pairs")
+    if abs(got + 0.03) < 1e-9:
+        raise Wrong("the sign is exchanged: first minus second")
+    unpaired = sum(first.values()) / 3 - sum(second.values()) / 3
+    if abs(got - unpaired) < 1e-9:
+        raise Wrong("that is the difference of the means over different seeds: pair them first")
+    if abs(got - 0.03) > 1e-9:
+        raise Wrong(f"the shared seeds differ by 0.02 and 0.04, so the mean is 0.03, yours is {got:.4f}")
+    if answer({0: 0.9, 1: 0.8}, {1: 0.7}) is not None:
+        raise Wrong("a single pair says nothing about luck: return None")
+    if answer({0: 0.9}, {1: 0.7}) is not None:
+        raise Wrong("without a shared seed there is no pair: return None")

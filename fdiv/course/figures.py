@@ -1,0 +1,408 @@
+"""Functions that return a ``plotly.graph_objects.Figure``. Nothing is displayed in here."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+import plotly.io as pio
+import torch
+from torch import Tensor
+
+from fdiv.theory.divergences import divergence
+
+# One colour and one dash per method in every notebook: Okabe and Ito's colour-blind-safe palette, darkened
+# where it is too pale on white; the dash tells two lines apart without any colour.
+STYLES = {
+    "tv": ("#0072B2", "solid"),
+    "js": ("#D55E00", "solid"),
+    "squared-hellinger": ("#009E73", "solid"),
+    "pearson": ("#CC79A7", "solid"),
+    "neyman": ("#56B4E9", "dash"),
+    "kl": ("#E69F00", "dash"),
+    "reverse-kl": ("#7A5C00", "dash"),
+    "jeffrey": ("#5A3E99", "dash"),
+    "ce": ("#444444", "dot"),
+    "blc": ("#6B6B6B", "dashdot"),
+    "flc": ("#8A8A8A", "dashdot"),
+    "dmi": ("#8C2D04", "dot"),
+    "pl": ("#005A32", "dot"),
+}
+# One objective under different labels, where no methods are compared.
+LABELLINGS = {
+    "clean labels": ("#0072B2", "solid"),
+    "noisy labels": ("#D55E00", "solid"),
+    "paper's correction": ("#E69F00", "dash"),
+    "exact correction": ("#009E73", "dot"),
+}
+OTHER = ("#999999", "longdash")
+GRID = "#E3E6EA"
+INK = "#222B36"
+TOP = 3**0.5 / 2  # the height of a triangle of side 1
+
+_AXIS = {
+    "gridcolor": GRID,
+    "zerolinecolor": "#B8BFC8",
+    "linecolor": "#B8BFC8",
+    "ticks": "outside",
+    "title": {"standoff": 8},
+}
+
+# White paper, so that a figure is legible on a dark page too; small, because every stored figure carries it.
+pio.templates["fdiv"] = go.layout.Template(
+    layout={
+        "font": {"family": "system-ui, sans-serif", "size": 13, "color": INK},
+        "paper_bgcolor": "white",
+        "plot_bgcolor": "white",
+        "xaxis": _AXIS,
+        "yaxis": _AXIS,
+        "margin": {"l": 60, "r": 20, "t": 56, "b": 50},
+        "height": 380,
+        "title": {"x": 0.02, "xanchor": "left", "font": {"size": 15}},
+        "hovermode": "closest",
+        "colorway": [colour for colour, _ in STYLES.values()],
+    }
+)
+pio.templates.default = "fdiv"
+
+
+def line_style(method: str) -> dict[str, object]:
+    """Colour, dash and width of ``method``, the same in every notebook."""
+    colour, dash = (STYLES | LABELLINGS).get(method, OTHER)
+    return {"color": colour, "dash": dash, "width": 2.5}
+
+
+def curves_figure(
+    curves: Mapping[str, Sequence[float]],
+    x: Sequence[float],
+    *,
+    names: Mapping[str, str] | None = None,
+    title: str,
+    x_title: str,
+    y_title: str,
+    y_range: tuple[float, float] | None = None,
+) -> go.Figure:
+    """One line per method over a shared x.
+
+    curves: method to its y values; the key picks the colour.
+    names: what the legend says for a key, where it is not the key itself.
+    """
+    figure = go.Figure()
+    for method, y in curves.items():
+        label = (names or {}).get(method, method)
+        figure.add_scatter(x=_compact(x), y=_compact(y), name=label, mode="lines", line=line_style(method))
+    figure.update_layout(title=title, xaxis_title=x_title, yaxis_title=y_title, showlegend=True)
+    if y_range:
+        figure.update_yaxes(range=y_range)
+    return figure
+
+
+def panels_figure(
+    panels: Sequence[tuple[str, str, Sequence[float], Mapping[str, Sequence[float]]]],
+    *,
+    title: str,
+    y_range: tuple[float, float] | None = None,
+    highlight: str | None = None,
+) -> go.Figure:
+    """Panels side by side with one legend, a line per divergence in each.
+
+    panels: (heading, title of the x axis, x, divergence to its y values).
+    highlight: the divergence to draw in its colour while the others are grey; all in colour when None.
+    """
+    from plotly.subplots import make_subplots
+
+    figure = make_subplots(
+        1, len(panels), subplot_titles=[panel[0] for panel in panels], horizontal_spacing=0.09
+    )
+    for column, (_, x_title, x, lines) in enumerate(panels, 1):
+        for name in sorted(lines, key=lambda name: name == highlight):
+            grey = highlight is not None and name != highlight
+            figure.add_scatter(
+                x=_compact(x),
+                y=_compact(lines[name]),
+                name=divergence(name).title,
+                legendgroup=name,
+                showlegend=column == 1 and highlight is None,
+                line={"color": GRID, "width": 1.5} if grey else line_style(name),
+                row=1,
+                col=column,
+            )
+        figure.update_xaxes(title=x_title, row=1, col=column)
+    below = {"orientation": "h", "y": -0.22, "x": 0.5, "xanchor": "center"}
+    figure.update_layout(title=title, height=440, margin={"t": 86, "b": 110}, legend=below)
+    if y_range:
+        figure.update_yaxes(range=y_range)
+    return figure
+
+
+def bars_figure(values: Mapping[str, float], *, title: str, x_title: str) -> go.Figure:
+    """One bar per divergence, in its colour, with its value."""
+    names = list(values)[::-1]
+    figure = go.Figure(
+        go.Bar(
+            x=[values[name] for name in names],
+            y=[divergence(name).title for name in names],
+            text=[f"{values[name]:.3f}" for name in names],
+            textposition="outside",
+            cliponaxis=False,
+            marker_color=[STYLES.get(name, OTHER)[0] for name in names],
+            orientation="h",
+        )
+    )
+    figure.update_layout(title=title, xaxis_title=x_title, margin={"l": 130, "r": 60}, showlegend=False)
+    figure.update_xaxes(rangemode="tozero")
+    return figure
+
+
+def simplex_figure(values: Callable[[Tensor], Tensor], mark: Sequence[float], *, title: str) -> go.Figure:
+    """Contours of a function of three probabilities, over the triangle of all such distributions.
+
+    values: maps rows of probabilities, shape (n, 3), to n numbers.
+    mark: the distribution to mark with a cross.
+    """
+    side = 61
+    x, y = torch.meshgrid(_unit(side), _unit(side) * TOP, indexing="xy")
+    third = y / TOP
+    second = x - third / 2
+    p = torch.stack([1 - second - third, second, third], -1).clamp(min=1e-6).reshape(-1, 3)
+    z = values(p / p.sum(-1, keepdim=True)).reshape(side, side)
+    across = {"x": _compact(x[0]), "y": _compact(y[:, 0])}
+    figure = go.Figure(
+        go.Contour(z=_compact(z), **across, colorscale="Viridis", ncontours=14, colorbar_title="D")
+    )
+    for outside in (0, 1):
+        path = f"M {outside} 0 L 0.5 {TOP} L {outside} {TOP} Z"
+        figure.add_shape(type="path", path=path, fillcolor="white", line_color="white")
+    _, q2, q3 = mark
+    figure.add_scatter(
+        x=[q2 + q3 / 2], y=[q3 * TOP], mode="markers+text", text=["Q"], textposition="top right"
+    )
+    figure.update_traces(
+        marker={"symbol": "x", "size": 11, "color": "white"}, textfont_color="white", selector=1
+    )
+    for corner, (cx, cy) in {
+        "always 1": (0, -0.05),
+        "always 2": (1, -0.05),
+        "always 3": (0.5, TOP + 0.05),
+    }.items():
+        figure.add_annotation(x=cx, y=cy, text=corner, showarrow=False)
+    figure.update_xaxes(visible=False, range=(-0.1, 1.1))
+    figure.update_yaxes(visible=False, scaleanchor="x", range=(-0.1, 0.98))
+    figure.update_layout(title=title, height=460, showlegend=False)
+    return figure
+
+
+def _unit(steps: int) -> Tensor:
+    return torch.linspace(0, 1, steps, dtype=torch.float64)
+
+
+def _compact(values: Sequence[float] | Sequence[Sequence[float]] | Tensor) -> np.ndarray:
+    """float32 draws the same line as float64, and plotly stores an array in few bytes; inf leaves a gap."""
+    array = np.asarray(values, dtype=np.float32)
+    return np.where(np.isfinite(array), array, np.float32("nan"))
+
+
+def matrix_figure(
+    T: Sequence[Sequence[float]], *, title: str, names: Sequence[str] | None = None
+) -> go.Figure:
+    """A transition matrix as a heatmap with its numbers; a row is a clean class, a column a noisy label."""
+    figure = go.Figure(_matrix_trace(T, names))
+    figure.update_xaxes(title="noisy label j", dtick=1)
+    figure.update_yaxes(title="clean class i", dtick=1, autorange="reversed")
+    figure.update_layout(title=title, height=340 if len(T) < 5 else 460)
+    return figure
+
+
+def noise_figure(
+    T: Sequence[Sequence[float]],
+    images: Sequence[Sequence[Sequence[float]]],
+    captions: Sequence[str],
+    *,
+    title: str,
+) -> go.Figure:
+    """A transition matrix, and beside it images with the labels it gave them.
+
+    Built in one piece, as a slider has to wait for it: ``make_subplots`` takes twice as long.
+    """
+    pixels, layout = _images(images, captions, columns=4, axes=("x2", "y2"))
+    layout["xaxis2"] |= {"domain": (0.52, 1)}
+    layout |= {
+        "title": {"text": title},
+        "xaxis": {"title": {"text": "noisy label"}, "dtick": 1, "domain": (0, 0.48)},
+        "yaxis": {"title": {"text": "clean class"}, "dtick": 1, "autorange": "reversed"},
+        "height": 440,
+        "margin": {"l": 50, "r": 10, "t": 80, "b": 50},
+    }
+    return go.Figure([_matrix_trace(T), pixels], layout)
+
+
+def _matrix_trace(T: Sequence[Sequence[float]], names: Sequence[str] | None = None) -> go.Heatmap:
+    """Darker is more probable; the scale ends at 1, so that two matrices compare."""
+    numbers = [["" if entry < 5e-4 else f"{entry:.2f}".lstrip("0") for entry in row] for row in T]
+    return go.Heatmap(
+        z=_compact(T),
+        x=names,
+        y=names,
+        zmin=0,
+        zmax=1,
+        text=numbers,
+        texttemplate="%{text}",
+        textfont_size=10 if len(T) > 5 else 14,
+        colorscale="Blues",
+        showscale=False,
+        hovertemplate="%{y} becomes %{x} with probability %{z:.4f}<extra></extra>",
+    )
+
+
+def images_figure(
+    images: Sequence[Sequence[Sequence[float]]], captions: Sequence[str], *, title: str, columns: int = 6
+) -> go.Figure:
+    """Small grey images in a grid, each with its caption above."""
+    pixels, layout = _images(images, captions, columns=columns, axes=("x", "y"))
+    room = -(-len(images) // columns) * (115 + 18 * _lines(captions))
+    margin = {"l": 10, "r": 10, "t": 60, "b": 10}
+    return go.Figure(pixels, layout | {"title": {"text": title}, "height": 70 + room, "margin": margin})
+
+
+def _images(
+    images: Sequence[Sequence[Sequence[float]]],
+    captions: Sequence[str],
+    *,
+    columns: int,
+    axes: tuple[str, str],
+) -> tuple[go.Heatmap, dict[str, object]]:
+    """Images in a grid, and the layout of their axes and captions.
+
+    They are drawn as one: a browser takes ten times as long for a pair of axes for each.
+    """
+    pixels = np.asarray(images, dtype=np.float32)
+    count, high, wide = pixels.shape
+    darkest = pixels.max(axis=(1, 2), keepdims=True)
+    pixels = pixels / np.where(darkest > 0, darkest, 1)
+    above, between = round(high * (0.1 + 0.18 * _lines(captions))) + 1, round(0.15 * wide) + 1
+    rows = -(-count // columns)
+    canvas = np.full((rows * (high + above), columns * (wide + between)), np.nan)
+    x, y = axes
+    notes = []
+    for index, (image, caption) in enumerate(zip(pixels, captions, strict=True)):
+        top = index // columns * (high + above) + above
+        left = index % columns * (wide + between) + between // 2
+        canvas[top : top + high, left : left + wide] = image
+        place = {"x": left + (wide - 1) / 2, "y": top - 0.5, "xref": x, "yref": y, "yanchor": "bottom"}
+        notes.append({"text": caption, "font": {"size": 12}, "showarrow": False, **place})
+    fitted = {"visible": False, "constrain": "domain"}
+    reversed_ = {"autorange": "reversed", "scaleanchor": x, "constraintoward": "top"}
+    layout = {
+        x.replace("x", "xaxis"): fitted | {"anchor": y},
+        y.replace("y", "yaxis"): fitted | reversed_ | {"anchor": x},
+        "annotations": notes,
+    }
+    grey = {"colorscale": "gray_r", "zmin": 0, "zmax": 1, "showscale": False, "hoverinfo": "skip"}
+    return go.Heatmap(z=_compact(canvas), xaxis=x, yaxis=y, **grey), layout
+
+
+def _lines(captions: Sequence[str]) -> int:
+    return 1 + max(caption.count("<br>") for caption in captions)
+
+
+def shares_figure(shares: Mapping[str, Mapping[str, float]], *, title: str) -> go.Figure:
+    """One bar per name, cut into shares that add up to one."""
+    colours = dict(zip(next(iter(shares.values())), ("#0072B2", "#E69F00", "#B8BFC8"), strict=False))
+    figure = go.Figure()
+    for part, colour in colours.items():
+        heights = [one[part] for one in shares.values()]
+        text = [f"{height:.0%}" if height > 0.04 else "" for height in heights]
+        figure.add_bar(x=list(shares), y=heights, name=part, marker_color=colour, text=text)
+    figure.update_layout(title=title, barmode="stack", bargap=0.5, yaxis_title="share of flipped examples")
+    figure.update_yaxes(range=(0, 1.02), tickformat=".0%")
+    figure.update_layout(uniformtext={"minsize": 12, "mode": "hide"})
+    return figure
+
+
+def with_slider(figure_function: Callable[..., go.Figure], **values: Sequence[object]) -> go.Figure:
+    """``figure_function`` drawn for each value of its one argument, with plotly's own slider.
+
+    It moves in the browser and needs no kernel: the twin of an ``explore`` for pages.
+    """
+    if len(values) != 1:
+        raise ValueError(f"with_slider moves one argument, not {len(values)}: {', '.join(values) or 'none'}")
+    ((name, steps),) = values.items()
+    steps = list(steps)
+    start = inspect.signature(figure_function).parameters[name].default
+    if start not in steps:
+        raise ValueError(f"{name} starts at {start!r}, which is not among the steps {steps}")
+    drawn = [figure_function(**{name: step}) for step in steps]
+    figure = go.Figure(drawn[steps.index(start)])
+    figure.frames = [
+        go.Frame(data=one.data, layout=_moving_layout(one), name=_label(step))
+        for step, one in zip(steps, drawn, strict=True)
+    ]
+    figure.update_layout(sliders=[_slider(name, steps, steps.index(start))])
+    below = 50 if figure.layout.margin.b is None else figure.layout.margin.b
+    figure.update_layout(margin_b=110, height=(figure.layout.height or 380) + max(70, 120 - below))
+    return figure
+
+
+def _moving_layout(figure: go.Figure) -> dict[str, object]:
+    """The parts of a layout that a frame may change; axes only where their ticks are named by hand."""
+    layout = figure.layout.to_plotly_json()
+    named = [axis for axis in ("xaxis", "yaxis") if "ticktext" in layout.get(axis, {})]
+    return {part: layout[part] for part in ("title", "annotations", "shapes", *named) if part in layout}
+
+
+def _slider(name: str, steps: Sequence[object], active: int) -> dict[str, object]:
+    jump = {"mode": "immediate", "frame": {"duration": 0, "redraw": True}, "transition": {"duration": 0}}
+    return {
+        "active": active,
+        "currentvalue": {"prefix": f"{name.replace('_', ' ')}: "},
+        "pad": {"t": 46},
+        "steps": [{"label": _label(s), "method": "animate", "args": [[_label(s)], jump]} for s in steps],
+    }
+
+
+def _label(step: object) -> str:
+    return f"{step:g}" if isinstance(step, int | float) else str(step)
+
+
+def beside_figure(
+    rows: Sequence[str],
+    columns: Sequence[str],
+    ours: Sequence[Sequence[float]],
+    theirs: Sequence[Sequence[float]],
+    *,
+    title: str,
+    scale: float = 5.0,
+) -> go.Figure:
+    """A table of two numbers per cell, ours above theirs, coloured by the difference.
+
+    Blue is ours higher, red is ours lower, white no difference, and full colour ``scale`` points apart. A
+    number that is nan is written as a dash; a cell where one of the two is missing stays grey.
+    """
+    ours, theirs = np.asarray(ours, dtype=float), np.asarray(theirs, dtype=float)
+    difference = ours - theirs
+    bar = {"title": "ours − paper,<br>points"}
+    heat = go.Heatmap(
+        z=_compact(difference), colorscale="RdBu", zmin=-scale, zmax=scale, xgap=2, ygap=2, colorbar=bar
+    )
+    heat.update(hovertemplate="%{z:+.2f} points<extra></extra>")
+    missing = np.where(np.isnan(difference), 1.0, np.nan)
+    grey = {"colorscale": [(0, "#E9ECEF"), (1, "#E9ECEF")], "showscale": False, "hoverinfo": "skip"}
+    figure = go.Figure([go.Heatmap(z=_compact(missing), xgap=2, ygap=2, **grey), heat])
+    for i, j in np.ndindex(*difference.shape):
+        text = f"<b>{_number(ours[i, j])}</b><br>{_number(theirs[i, j])}"
+        dark = abs(difference[i, j]) > 0.6 * scale
+        font = {"size": 11, "color": "white" if dark else INK}
+        figure.add_annotation(x=j, y=i, text=text, showarrow=False, font=font)
+    ends = {"showgrid": False, "zeroline": False, "ticks": "", "type": "linear"}
+    names = {"tickvals": list(range(len(columns))), "ticktext": list(columns)}
+    figure.update_xaxes(**ends, **names, range=(-0.5, len(columns) - 0.5), side="top", tickangle=-35)
+    names = {"tickvals": list(range(len(rows))), "ticktext": list(rows)}
+    figure.update_yaxes(**ends, **names, range=(len(rows) - 0.5, -0.5), automargin=True)
+    figure.update_layout(height=210 + 44 * len(rows), margin_t=150)
+    return figure.update_layout(title={"text": title, "y": 0.97, "yanchor": "top"})
+
+
+def _number(value: float) -> str:
+    return "–" if np.isnan(value) else f"{value:.1f}"

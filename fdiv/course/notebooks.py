@@ -1,0 +1,324 @@
+"""The notebooks as files: finding, pairing, running and refreshing them.
+
+``NN_name.py`` (py:percent) is the source; ``NN_name.ipynb`` is its executed twin.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import hashlib
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+import jupytext
+import nbformat
+from nbformat import NotebookNode
+from traitlets.config import Config
+
+from fdiv.course.lesson import CLAIM_OK, assigned_literals, refuse_unknown
+from fdiv.files import ROOT, write_text
+from fdiv.modes import check_mode
+
+FOLDER = ROOT / "notebooks"
+KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+CELL_TIMEOUT_QUICK = 300
+# The kernel's own log: warnings about its sockets, and now and then the interrupt that ends it. What a cell
+# does wrong comes back as an output, and a kernel that dies as an exception: neither passes through this log.
+QUIET_KERNEL = ["--log-level=CRITICAL"]
+
+
+class NotebookError(Exception):
+    """A notebook that could not be found or run, in one sentence."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What happened to one notebook: how long it took, the claims it checked, its first error if any."""
+
+    name: str
+    seconds: float
+    claims: int
+    error: str | None = None
+
+
+def find(names: Iterable[str] = ()) -> list[Path]:
+    """The sources called ``names`` ('04', '04_mnist' or a path), or all of them in order."""
+    sources = sorted(FOLDER.glob("[0-9][0-9]_*.py"))
+    if not sources:
+        raise NotebookError(f"there are no notebooks in {FOLDER}: run this from a clone of the repository")
+    names = list(names)
+    return [_find_one(name, sources) for name in names] if names else sources
+
+
+def _find_one(name: str, sources: list[Path]) -> Path:
+    stem = Path(name).stem
+    for source in sources:
+        if stem in (source.stem, source.stem[:2]):
+            return source
+    raise NotebookError(f"no notebook called {name!r}; there are {', '.join(s.stem for s in sources)}")
+
+
+def read(source: Path) -> NotebookNode:
+    """The notebook of a py:percent file, without outputs, with cell ids that depend only on its text."""
+    notebook = jupytext.read(source)
+    notebook.metadata = NotebookNode(
+        kernelspec=NotebookNode(KERNEL), language_info=NotebookNode(name="python")
+    )
+    return tidy(notebook)
+
+
+def tidy(notebook: NotebookNode) -> NotebookNode:
+    """``notebook`` without what differs between runs: widget state, timestamps, random ids, torn prints."""
+    for key in ("widgets", "papermill", "jupytext"):
+        notebook.metadata.pop(key, None)
+    notebook.metadata.language_info = NotebookNode(name="python")
+    seen: dict[str, int] = {}
+    for cell in notebook.cells:
+        cell.metadata = NotebookNode({k: v for k, v in cell.metadata.items() if k == "tags" and v})
+        digest = hashlib.sha256(f"{cell.cell_type}\n{cell.source}".encode()).hexdigest()[:8]
+        seen[digest] = seen.get(digest, 0) + 1
+        cell.id = digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"
+        if cell.cell_type == "code":
+            cell.outputs = _joined(cell.outputs)
+        for output in cell.get("outputs", []):
+            output.get("metadata", {}).clear()
+    notebook.nbformat, notebook.nbformat_minor = 4, 5
+    return notebook
+
+
+def _joined(outputs: Iterable[NotebookNode]) -> list[NotebookNode]:
+    """``outputs`` with consecutive pieces of printed text made one: where it breaks is chance."""
+    joined: list[NotebookNode] = []
+    for output in outputs:
+        before = joined[-1] if joined else {}
+        if output.output_type == "stream" and before.get("name") == output.name:
+            before.text += output.text
+        else:
+            joined.append(output)
+    return joined
+
+
+def parameters(notebook: NotebookNode) -> dict[str, object]:
+    """Names and defaults in the cell tagged ``parameters``."""
+    tagged = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
+    if len(tagged) != 1:
+        raise NotebookError(f"{len(tagged)} cells are tagged 'parameters'; there must be one")
+    return assigned_literals(tagged[0].source)
+
+
+def parse_value(text: str) -> object:
+    """A number, True, False or None where ``text`` reads as one; otherwise the text itself."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def check_given(notebook: NotebookNode, given: Mapping[str, object]) -> None:
+    """Refuse, before any kernel starts, a parameter the notebook has not, or of another type."""
+    known = parameters(notebook)
+    refuse_unknown(given, known)
+    for name, value in given.items():
+        wanted = type(known[name])
+        fits = isinstance(value, wanted) or (wanted is float and type(value) is int)
+        if not fits or (wanted is int and type(value) is bool):
+            raise ValueError(
+                f"{name} is {value!r}, but this notebook wants one of type {wanted.__name__},"
+                f" like {known[name]!r}"
+            )
+    if "MODE" in given:
+        check_mode(given["MODE"])
+
+
+def run(
+    source: Path,
+    output: Path,
+    given: Mapping[str, object],
+    *,
+    bar: bool = False,
+    only: str | None = None,
+    log: TextIO | None = None,
+) -> Run:
+    """Execute ``source`` with papermill into ``output``, which appears only when the run has succeeded.
+
+    A failed run is kept beside it as ``NN_name.failed.ipynb``. What an earlier run left is removed first,
+    its page too: nothing old passes for the result of this run.
+
+    only: a tag; cells without it are left out, see ``tagged``.
+    log: what the cells print goes there as they print it; otherwise, and not in quick mode, to the terminal.
+    """
+    notebook = read(source)
+    check_given(notebook, given)
+    if only is not None:
+        notebook = tagged(notebook, only)
+    failed = output.with_suffix(".failed.ipynb")
+    for stale in (output, failed, output.with_suffix(".html")):
+        stale.unlink(missing_ok=True)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    start = time.perf_counter()
+    with tempfile.TemporaryDirectory(dir=output.parent, prefix=".running-") as scratch:
+        executed = Path(scratch) / output.name
+        error = _papermill(notebook, executed, given, bar=bar, log=log)
+        if executed.exists():
+            result = tidy(nbformat.read(executed, as_version=4))
+            write(result, executed)
+            os.replace(executed, failed if error else output)
+    return Run(source.stem, time.perf_counter() - start, 0 if error else count_claims(result), error)
+
+
+def tagged(notebook: NotebookNode, tag: str) -> NotebookNode:
+    """The cells of ``notebook`` that are tagged ``tag``, after its title and its parameters."""
+    kept = [cell for cell in notebook.cells if {tag, "parameters"} & set(cell.metadata.get("tags", []))]
+    if not any(tag in cell.metadata.tags for cell in kept):
+        raise NotebookError(f"no cell of this notebook is tagged {tag!r}")
+    first = notebook.cells[0]
+    if first.cell_type == "markdown" and first not in kept:
+        kept.insert(0, NotebookNode(first, source=first.source.splitlines()[0]))
+    return tidy(NotebookNode(notebook, cells=kept))
+
+
+def _papermill(
+    notebook: NotebookNode,
+    executed: Path,
+    given: Mapping[str, object],
+    *,
+    bar: bool,
+    log: TextIO | None,
+) -> str | None:
+    """Execute and return the first error in one line, or None."""
+    import papermill
+    from jupyter_client.kernelspec import NoSuchKernel
+
+    quick = given.get("MODE", "quick") == "quick"
+    unexecuted = executed.with_name("source.ipynb")
+    write(notebook, unexecuted)
+    try:
+        with environment(_kernel_variables(quick)), tempfile.TemporaryDirectory() as sockets:
+            papermill.execute_notebook(
+                unexecuted,
+                executed,
+                dict(given),
+                cwd=FOLDER,
+                kernel_name=KERNEL["name"],
+                progress_bar=bar and quick,
+                stdout_file=log or (None if quick else sys.stdout),  # hours of training report as they go
+                stderr_file=log or (None if quick else sys.stderr),
+                execution_timeout=CELL_TIMEOUT_QUICK if quick else None,
+                extra_arguments=QUIET_KERNEL,
+                config=_transport(Path(sockets)),
+            )
+    except papermill.PapermillExecutionError as error:
+        return f"cell {error.exec_count}: {error.ename}: {error.evalue}".splitlines()[0]
+    except NoSuchKernel:
+        return f"there is no Jupyter kernel {KERNEL['name']!r} here: run  python -m pip install ipykernel"
+    except Exception as error:  # a kernel that died, a cell that timed out: named like any other failure
+        return f"{type(error).__name__}: {error}".splitlines()[0]
+    return None
+
+
+def _kernel_variables(quick: bool) -> dict[str, str]:
+    """This package, figures drawn once, no debugger's hint; one thread in quick mode unless the user chose.
+
+    Threads of two processes that wait for the same cores make a tiny network many times slower. A kernel
+    starts in the notebook's folder, where it would find the installed package, of another checkout perhaps.
+    """
+    package = str(ROOT)
+    paths = [package, *filter(None, [os.environ.get("PYTHONPATH")])]
+    threads = {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")} if quick else {}
+    return {
+        "PYTHONPATH": os.pathsep.join(paths),
+        "FDIV_STATIC": "1",
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+        **threads,
+    }
+
+
+def _transport(sockets: Path) -> Config:
+    """Files instead of ports where the system can: two kernels that start at once may pick the same port."""
+    if os.name == "nt":
+        return Config()
+    return Config({"KernelManager": {"transport": "ipc", "ip": str(sockets / "kernel")}})
+
+
+@contextlib.contextmanager
+def environment(variables: Mapping[str, str | None]) -> Iterator[None]:
+    """``variables`` in the environment, for the kernels started meanwhile; afterwards as it was.
+
+    A variable whose value is None is taken out.
+    """
+    before = {name: os.environ.get(name) for name in variables}
+    _set(variables)
+    try:
+        yield
+    finally:
+        _set(before)
+
+
+def _set(variables: Mapping[str, str | None]) -> None:
+    for name, value in variables.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+
+
+def count_claims(notebook: NotebookNode) -> int:
+    """How many claims the outputs of ``notebook`` show as checked."""
+    return sum(line.startswith(CLAIM_OK) for cell in notebook.cells for line in _printed(cell).splitlines())
+
+
+def _printed(cell: NotebookNode) -> str:
+    return "".join(
+        o.text for o in cell.get("outputs", []) if o.output_type == "stream" and o.name == "stdout"
+    )
+
+
+def write(notebook: NotebookNode, path: Path) -> None:
+    """Write ``notebook`` so that ``path`` is either the old file or the whole new one."""
+    nbformat.validate(notebook)
+    write_text(nbformat.writes(notebook, indent=1, ensure_ascii=False) + "\n", path)
+
+
+def refresh(source: Path, *, bar: bool = False) -> Run:
+    """Execute ``source`` in quick mode and store the result as its committed twin."""
+    with tempfile.TemporaryDirectory() as scratch:
+        executed = Path(scratch) / f"{source.stem}.ipynb"
+        done = run(source, executed, {}, bar=bar)
+        if done.error is None:
+            write(nbformat.read(executed, as_version=4), source.with_suffix(".ipynb"))
+    return done
+
+
+def pair_differences(source: Path) -> list[str]:
+    """Where the text and its executed twin differ in type, source or tags of a cell; empty when equal."""
+    twin = source.with_suffix(".ipynb")
+    if not twin.exists():
+        return [f"{twin.name} is missing"]
+    try:
+        executed = nbformat.read(twin, as_version=4).cells
+    except nbformat.reader.NotJSONError:  # the marks of a merge conflict, most often
+        return [f"{twin.name} is not a notebook"]
+    text = read(source).cells
+    differences = [
+        f"{source.stem} cell {index}: {what} differs"
+        for index, (a, b) in enumerate(zip(text, executed, strict=False))
+        for what, of in _COMPARED.items()
+        if of(a) != of(b)
+    ]
+    if len(text) != len(executed):
+        differences.append(f"{source.name} has {len(text)} cells, {twin.name} has {len(executed)}")
+    return differences
+
+
+_COMPARED: dict[str, Callable[[NotebookNode], object]] = {
+    "type": lambda cell: cell.cell_type,
+    "source": lambda cell: cell.source.strip(),
+    "tags": lambda cell: sorted(cell.metadata.get("tags", [])),
+}

@@ -1,0 +1,98 @@
+"""Does noise look at the image? A test, and what it says about the labels that people gave CIFAR-10.
+
+``python -m fdiv.experiments.human_noise`` downloads CIFAR-10 and CIFAR-10N, measures, and writes the numbers
+to data/results/human_noise.csv with their provenance; the notebooks read that file.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from fdiv import noise
+from fdiv.datasets import HUMAN, human_labels, load
+from fdiv.experiments.results import provenance
+from fdiv.files import RESULTS, write_text
+
+__all__ = ["coarse", "flip_auroc", "measure", "measured", "measured_T"]
+
+FILE = RESULTS / "human_noise.csv"
+FOLDS = 5
+
+
+def coarse(images: Tensor, side: int = 8) -> np.ndarray:
+    """Images averaged down to ``side`` x ``side`` pixels, one row each, in [0, 1] where they were uint8."""
+    scale = 255.0 if images.dtype == torch.uint8 else 1.0
+    pooled = torch.nn.functional.adaptive_avg_pool2d(images.float() / scale, side)
+    return pooled.flatten(1).numpy()
+
+
+def flip_auroc(images: Tensor, clean: Tensor, noisy: Tensor) -> float:
+    """How well an image tells, within its class, whether its label was flipped: AUROC, mean of the classes.
+
+    One half for class-conditional noise, where a flip is a coin toss once the class is known. Within each
+    class a logistic regression on coarse pixels predicts the flips of the examples it was not fitted on. A
+    class with fewer than two examples per fold of either kind is left out.
+    """
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics import roc_auc_score
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    if not len(images) == len(clean) == len(noisy):
+        raise ValueError(f"there are {len(images)} images, {len(clean)} clean and {len(noisy)} noisy labels")
+    pixels, flipped = coarse(images), (clean != noisy).numpy()
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
+    scores = []
+    for k in clean.unique():
+        inside = (clean == k).numpy()
+        hit = flipped[inside]
+        if min(hit.sum(), (~hit).sum()) < 2 * FOLDS:
+            continue
+        model = make_pipeline(StandardScaler(), LogisticRegression(C=0.01, max_iter=500))
+        foreseen = cross_val_predict(model, pixels[inside], hit, cv=folds, method="decision_function")
+        scores.append(roc_auc_score(hit, foreseen))
+    if not scores:
+        raise ValueError(f"no class has {2 * FOLDS} flipped and {2 * FOLDS} kept labels: nothing to test")
+    return float(np.mean(scores))
+
+
+def measure() -> pd.DataFrame:
+    """One row per entry of T and kind of labels: CIFAR-10N's five, with both tests and the noise rate.
+
+    ``twin_auroc`` is the test for labels with the same counts from class to class, on images drawn at random.
+    """
+    data = load("cifar-10")
+    clean, rows = data.train_labels, []
+    for which in HUMAN["cifar-10"]:
+        noisy = human_labels("cifar-10", which, clean=clean)
+        T = noise.noise_card(clean, noisy).realised_T
+        twin = noise.corrupt_exact_counts(clean, T, 0)
+        tests = {
+            "wrong": (clean != noisy).double().mean().item(),
+            "flip_auroc": flip_auroc(data.train_images, clean, noisy),
+            "twin_auroc": flip_auroc(data.train_images, clean, twin),
+        }
+        rows += [
+            {"labels": which, "i": i, "j": j, "T": T[i, j], **tests} for i in range(10) for j in range(10)
+        ]
+    return pd.DataFrame(rows).assign(**provenance())
+
+
+def measured() -> pd.DataFrame:
+    """What ``measure`` found when it was run for this repository."""
+    return pd.read_csv(FILE)
+
+
+def measured_T(which: str) -> np.ndarray:
+    """The transition matrix of one kind of CIFAR-10N's labels, as measured."""
+    rows = measured().query("labels == @which")
+    return rows.pivot(index="i", columns="j", values="T").to_numpy()
+
+
+if __name__ == "__main__":
+    write_text(measure().to_csv(index=False, float_format="%.6g"), FILE)
+    print(measured().pivot_table(["wrong", "flip_auroc", "twin_auroc"], "labels", sort=False))

@@ -1,0 +1,350 @@
+"""Every solution in a notebook passes its own checker; the stub it ships with and wrong answers do not."""
+
+import ast
+import importlib
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from fdiv.course import exercises
+from fdiv.course.exercises import (
+    Exercise,
+    Wrong,
+    exercise,
+    nb00,
+    nb01,
+    nb02,
+    nb03,
+    nb04,
+    nb05,
+    nb06,
+    nb07,
+    nb08,
+    nb09,
+    nb10,
+)
+from fdiv.course.notebooks import find, read
+from fdiv.theory import exact
+from fdiv.theory.divergences import DIVERGENCES, Divergence, Interval, divergence
+
+SOLUTION = re.compile(r"<summary>Solution</summary>(?:(?!</details>).)*?```python\n(.*?)```", re.DOTALL)
+
+
+def exercises_of(source):
+    """(id, the exercise cell, its solution), in the order of the notebook."""
+    cells = read(source).cells
+    stubs = [cell.source for cell in cells if "exercise" in cell.metadata.get("tags", [])]
+    prose = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    solutions = SOLUTION.findall(prose)
+    assert len(stubs) == len(solutions), source.stem
+    imports = "\n".join(line for cell in cells if cell.cell_type == "code" for line in _imports(cell.source))
+    return [
+        (f"{source.stem}-{i}", imports, a, b)
+        for i, (a, b) in enumerate(zip(stubs, solutions, strict=True), 1)
+    ]
+
+
+def _imports(code):
+    return [
+        ast.unparse(node) for node in ast.parse(code).body if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
+
+
+ALL = [one for source in find() for one in exercises_of(source)]
+
+
+@pytest.mark.parametrize(
+    ("imports", "stub", "solution"), [one[1:] for one in ALL], ids=[one[0] for one in ALL]
+)
+def test_the_solution_is_right_and_the_stub_is_not(imports, stub, solution, capsys):
+    namespace = {}
+    exec(imports, namespace)
+    exec(stub, namespace)
+    assert capsys.readouterr().out.startswith("your turn")
+    exec(solution, namespace)
+    exec(stub.rstrip().splitlines()[-1], namespace)
+    assert capsys.readouterr().out.startswith("right")
+
+
+def test_every_checker_is_used_by_a_notebook():
+    text = "\n".join(source.read_text(encoding="utf-8") for source in find())
+    for path in Path(exercises.__file__).parent.glob("[a-z]*.py"):
+        module = importlib.import_module(f"fdiv.course.exercises.{path.stem}")
+        for name, value in vars(module).items():
+            if isinstance(value, Exercise):
+                assert re.search(rf"^\w+\.{name}\(", text, re.MULTILINE), f"{path.stem}.{name}"
+
+
+def triangular(**changed):
+    """The ninth divergence of notebook 01, with some fields spoilt."""
+
+    def dual(u):
+        w = torch.sqrt(1 - u).clamp(max=2)
+        return (1 - w) * (3 - w)
+
+    right = {
+        "name": "triangular",
+        "title": "Triangular discrimination",
+        "generator": lambda v: (v - 1) ** 2 / (v + 1),
+        "slope": lambda v: 1 - 4 / (v + 1) ** 2,
+        "at_zero": 1.0,
+        "dual": dual,
+        "domain": Interval(high=1.0, high_closed=True),
+        "activation": lambda v: 1 - torch.exp(-v),
+        "conjugate_of_activation": lambda v: dual(1 - torch.exp(-v)),
+    }
+    return lambda: Divergence(**(right | changed))
+
+
+def unclamped(u):
+    w = torch.sqrt(1 - u)
+    return (1 - w) * (3 - w)
+
+
+def counts(clean, noisy):
+    table = np.zeros((3, 3))
+    np.add.at(table, (clean, noisy), 1)
+    return table
+
+
+HELLINGER, TRIANGULAR, WITNESS = (
+    nb01.squared_hellinger_conjugate,
+    nb01.triangular,
+    nb01.total_variation_witness,
+)
+
+
+def unpaired(a, b):
+    return np.mean(a) - np.mean(b), np.sqrt((np.var(a, ddof=1) + np.var(b, ddof=1)) / len(a))
+
+
+def spread(a, b, ddof, divisor):
+    gaps = np.subtract(a, b)
+    return gaps.mean(), gaps.std(ddof=ddof) / divisor
+
+
+def joint_alone(name, accuracy):
+    (g0, g1), _ = nb06.ends(name)
+    return accuracy * g1 + (1 - accuracy) * g0
+
+
+def dual_alone(name, accuracy):
+    _, (s0, s1) = nb06.ends(name)
+    return accuracy * s1 + (1 - accuracy) * s0
+
+
+def averaged_first(a, r, num_classes):
+    a, r = np.mean(a), np.mean(r)
+    return a * (1 - r) + (1 - a) * r / (num_classes - 1)
+
+
+def wrong_alike(a, r):
+    a, r = np.array(a), np.array(r)
+    return (a * (1 - r) + (1 - a) * r).mean()
+
+
+def right_vote(r, num_classes):
+    same = 1 / (num_classes - 1)
+    return 3 * r**2 * (1 - r) * (same + (1 - same) * 2 / 3) + r**3
+
+
+def mean_of(accuracies):
+    return sum(accuracies.values()) / len(accuracies)
+
+
+def paired_mean(first, second):
+    shared = first.keys() & second.keys()
+    return sum(first[s] - second[s] for s in shared) / max(len(shared), 1)
+
+
+def two_or_nan(first, second):
+    return None if len(first.keys() & second.keys()) == 1 else paired_mean(first, second)
+
+
+WRONG = [
+    (HELLINGER, lambda u: 1 / (1 - u) ** 2, "that is the v at which the line touches"),
+    (HELLINGER, lambda u: 1 / (1 - u), "square root of the touching v"),
+    (HELLINGER, lambda u: -u / (1 - u), "the sign is turned round"),
+    (HELLINGER, lambda u: u, "the largest gap is -0.7500; yours is -3.0000"),
+    (HELLINGER, lambda u: 0.0, "a tensor of the shape of u"),
+    (TRIANGULAR, lambda: None, "return a Divergence, not a NoneType"),
+    (TRIANGULAR, lambda: divergence("kl"), "generator: "),
+    (TRIANGULAR, triangular(slope=lambda v: 1 - 4 / (v + 1)), "slope: it is not the derivative"),
+    (TRIANGULAR, triangular(at_zero=0.0), "at_zero: f(0) is 1, yours is 0"),
+    (TRIANGULAR, triangular(domain=Interval()), "domain: "),
+    (
+        TRIANGULAR,
+        triangular(dual=lambda u: u),
+        "dual: at u = -3 the largest gap is -1.0000; yours is -3.0000",
+    ),
+    (TRIANGULAR, triangular(dual=unclamped), "below, no v > 0 has that slope"),
+    (TRIANGULAR, triangular(activation=lambda v: 1 - torch.exp(v)), "activation: it must increase"),
+    (TRIANGULAR, triangular(activation=lambda v: v), "activation: it leaves the domain"),
+    (TRIANGULAR, triangular(conjugate_of_activation=lambda v: v), "it is not dual(activation(v))"),
+    (TRIANGULAR, triangular(name="delta"), "no divergence is called 'triangular'"),
+    (WITNESS, lambda p, q: torch.sign(p - q), "g must stay within -1/2 and 1/2"),
+    (WITNESS, lambda p, q: torch.sign(q - p) / 2, "turn its sign round"),
+    (WITNESS, lambda p, q: torch.zeros(4).double(), "your g gives 0.0000, and 0.4000 can be reached"),
+    (WITNESS, lambda p, q: 0.5, "one value of g for each outcome"),
+    (nb03.noisy_table, lambda p, t: p @ t, "return two things"),
+    (nb03.noisy_table, lambda p, t: (t @ p, p.sum(0)), "multiply from the right"),
+    (nb03.noisy_table, lambda p, t: (p @ t.T, p.sum(0)), "T is transposed"),
+    (nb03.noisy_table, lambda p, t: (p, p.sum(0)), "sum over the clean label i"),
+    (nb03.noisy_table, lambda p, t: (p @ t, (p @ t).sum(1)), "frequencies of the predictions"),
+    (nb03.noisy_table, lambda p, t: (p @ t, p.sum(0)), "the column sums of the noisy table"),
+    (nb03.corrected_g, lambda g, e: 0.0, "a table of the shape of g"),
+    (nb03.corrected_g, lambda g, e: (g - (g @ e)[:, None]) / (1 - e.sum()), "up to the factor"),
+    (nb03.corrected_g, lambda g, e: g - e * g, "the same number for every label"),
+    (nb03.corrected_g, lambda g, e: g - g.T @ e, "along its row"),
+    (nb03.corrected_g, lambda g, e: g, "your g' averages to"),
+    (nb03.bad_but_informative, lambda: torch.ones(2, 2), "probabilities that sum to 1"),
+    (nb03.bad_but_informative, lambda: torch.tensor([[0.1, 0.2], [0.6, 0.1]]), "must be balanced"),
+    (
+        nb03.bad_but_informative,
+        lambda: torch.tensor([[0.4, 0.1], [0.1, 0.4]]),
+        "accuracy is 0.8, not 0.2",
+    ),
+    (nb02.pair_flips, lambda k, e: np.eye(k), "the diagonal must be 1 - e = 0.7"),
+    (nb02.pair_flips, lambda k, e: (1 - e) * np.eye(k), "row 0 sums to 0.7"),
+    (
+        nb02.pair_flips,
+        lambda k, e: (1 - e) * np.eye(k) + e * np.eye(k)[::-1],
+        "who is the partner of 0?",
+    ),
+    (nb02.pair_flips, lambda k, e: 0.0, "a matrix of shape (4, 4), not ()"),
+    (nb02.largest_symmetric_rate, lambda k: 0.5, "one half holds for two classes"),
+    (nb02.largest_symmetric_rate, lambda k: 1 / k, "what remains on the diagonal"),
+    (nb02.largest_symmetric_rate, lambda k: 0.9, "for 2 classes it is 0.5, yours is 0.9"),
+    (nb02.estimate_T, lambda c, n, k: counts(c, n), "these are counts"),
+    (nb02.estimate_T, lambda c, n, k: counts(c, n) / len(c), "you divided by all labels"),
+    (nb02.estimate_T, lambda c, n, k: counts(n, c) / counts(n, c).sum(1)[:, None], "exchanged"),
+    (nb02.estimate_T, lambda c, n, k: np.eye(3), "T[0, 0] must be 0.75, yours is 1"),
+    (
+        nb04.product_term,
+        lambda z, p, d: (d.conjugate_of_activation(z) * p).sum(1).mean(),
+        "not the logit",
+    ),
+    (nb04.product_term, lambda z, p, d: d.conjugate_of_activation(z.softmax(1)).mean(), "prior[y]"),
+    (
+        nb04.product_term,
+        lambda z, p, d: (d.conjugate_of_activation(z.softmax(1)) * p).sum(),
+        "the mean over the batch",
+    ),
+    (nb04.product_term, lambda z, p, d: 0.0, "yours is 0.0000"),
+    (nb04.derangement, lambda n: torch.arange(n), "2 of the images kept their own label"),
+    (nb04.derangement, lambda n: torch.zeros(n), "every index from 0 to 1 must occur once"),
+    (nb04.derangement, lambda n: torch.arange(n).roll(1), "draw it at random"),
+    (nb04.forward_passes, lambda n, product: 3 * n, "the third mini-batch gives labels only"),
+    (nb04.forward_passes, lambda n, product: 2 * n, "'exact' it is 1000, yours is 2000"),
+    (nb09.clean_prior, lambda q, T: torch.linalg.solve(T, q), "T is transposed"),
+    (nb09.clean_prior, lambda q, T: T.T @ q, "adds the noise once more"),
+    (nb09.clean_prior, lambda q, T: q, "T'p of your answer is"),
+    (nb09.clean_prior, lambda q, T: T, "return 4 frequencies"),
+    (nb09.plug_in, lambda P: P / exact.product(P), "apply f' to it"),
+    (nb09.plug_in, lambda P: P / exact.product(P) - 1, "a factor 2"),
+    (nb09.plug_in, lambda P: 2 * (exact.product(P) / P - 1), "upside down"),
+    (nb09.plug_in, lambda P: P, "for the table"),
+    (nb09.plug_in, lambda P: P.sum(), "a table of the shape of joint"),
+    (nb09.anchors_fail_up_to, lambda b: 0.5, "one half is about rows"),
+    (nb09.anchors_fail_up_to, lambda b: 1 - b, "what the partner keeps"),
+    (nb09.anchors_fail_up_to, lambda b: 0.0, "compare T_ii with T_ji"),
+    (nb05.regret_of, lambda s, a: a[int(np.argmax(s))] - max(a), "the sign is exchanged"),
+    (
+        nb05.regret_of,
+        lambda s, a: max(a) - a[len(s) - 1 - int(np.argmax(s[::-1]))],
+        "take the first of them",
+    ),
+    (nb05.regret_of, lambda s, a: 0.0, "it is 0.4, yours is 0"),
+    (nb05.noisy_accuracy, lambda a, e, q: (1 - sum(e)) * a, "now and then: add that"),
+    (nb05.noisy_accuracy, lambda a, e, q: a, "it is 0.77, yours is 1"),
+    (nb05.paired_difference, lambda a, b: (np.mean(b) - np.mean(a), 0), "first minus second"),
+    (nb05.paired_difference, lambda a, b: (0, 0), "the mean difference is 0.0175"),
+    (nb05.paired_difference, lambda a, b: unpaired(a, b), "ignores the pairing"),
+    (nb05.paired_difference, lambda a, b: spread(a, b, 1, 1), "that is the standard deviation"),
+    (nb05.paired_difference, lambda a, b: spread(a, b, 0, 2), "use the divisor n - 1"),
+    (nb05.paired_difference, lambda a, b: spread(a, b, 1, 4), "the standard error is"),
+    (nb06.value_of_certain, lambda d, a, k: joint_alone(d, a), "that is the joint term alone"),
+    (nb06.value_of_certain, lambda d, a, k: joint_alone(d, a) - dual_alone(d, a), "agree once in K"),
+    (nb06.value_of_certain, lambda d, a, k: 1.0, "10 classes it is 0.3046, not 1.0000"),
+    (nb06.accuracy_of, lambda d, v, k: v / nb06.confident_value(d, 1.0, k), "not proportional"),
+    (nb06.accuracy_of, lambda d, v, k: 0.0, "has accuracy 0.8, yours is 0.0000"),
+    (nb06.pull_ratio, lambda k: 1 / (2 * k * np.cosh(1 / k) ** 2), "upside down"),
+    (nb06.pull_ratio, lambda k: k, "that forgets the slope of g"),
+    (nb06.pull_ratio, lambda k: 2 * k, "not quite 1/2"),
+    (nb06.pull_ratio, lambda k: 1.0, "for 2 classes it is 5.086, yours is 1"),
+    (nb07.relative_scatter, lambda k, b: (k - 1) / b, "take its root"),
+    (nb07.relative_scatter, lambda k, b: (k - 1) ** 0.5, "that is for a single draw"),
+    (nb07.relative_scatter, lambda k, b: ((k - 1) / b) ** 0.5 / k, "divide it by the mean"),
+    (nb07.relative_scatter, lambda k, b: 0.0, "batch 128 it is 0.2652, yours is 0"),
+    (nb07.classes_in_a_batch, lambda k, b: k * (1 - 1 / k) ** b, "how many are absent"),
+    (nb07.classes_in_a_batch, lambda k, b: 1 - (1 - 1 / k) ** b, "the chance of one class"),
+    (nb07.classes_in_a_batch, lambda k, b: min(k, b), "some class is met twice"),
+    (nb07.classes_in_a_batch, lambda k, b: 0.0, "batch 128 it is 10, yours is 0"),
+    (nb07.misled_classes, lambda T: [1, 2], "named rightly"),
+    (nb07.misled_classes, lambda T: [i for i in range(4) if T[:, i].argmax() != i], "are columns"),
+    (nb07.misled_classes, lambda T: [0], "the classes are [0, 3], yours are [0]"),
+    (nb08.noisy_agreement, lambda a, r, k: averaged_first(a, r, k), "average after multiplying"),
+    (nb08.noisy_agreement, lambda a, r, k: np.mean(np.multiply(a, 1 - np.array(r))), "now and then"),
+    (nb08.noisy_agreement, lambda a, r, k: wrong_alike(a, r), "one of K - 1"),
+    (nb08.noisy_agreement, lambda a, r, k: 0.0, "K = 10 it is 0.5889, yours 0"),
+    (nb08.vote_of_three, lambda r, k: 3 * r**2 * (1 - r) + r**3, "for the same label, or by the draw"),
+    (nb08.vote_of_three, lambda r, k: 1 - right_vote(r, k), "how often the vote is right"),
+    (nb08.vote_of_three, lambda r, k: 0.0, "10 classes it is 0.0200, yours is 0.0000"),
+    (nb08.balanced_subset, lambda y: [99], "indices into labels"),
+    (nb08.balanced_subset, lambda y: [0, 0], "chosen twice"),
+    (nb08.balanced_subset, lambda y: range(len(y)), "the same number"),
+    (nb08.balanced_subset, lambda y: [0, 1, 2], "yours have 1"),
+    (nb10.gain_of_best, lambda n: 1.0, "one run gains nothing"),
+    (nb10.gain_of_best, lambda n: 2 * nb10.expected_maximum(n), "that is the range"),
+    (nb10.gain_of_best, lambda n: -nb10.expected_maximum(n), "take the largest"),
+    (nb10.gain_of_best, lambda n: 0.0, "for 2 runs it is 0.564, yours is 0.000"),
+    (nb10.difference, lambda a, b: None, "that makes two pairs"),
+    (nb10.difference, lambda a, b: -paired_mean(a, b), "first minus second"),
+    (nb10.difference, lambda a, b: mean_of(a) - mean_of(b), "pair them first"),
+    (nb10.difference, lambda a, b: 0.5, "the mean is 0.03, yours is 0.5000"),
+    (nb10.difference, lambda a, b: paired_mean(a, b), "a single pair says nothing"),
+    (nb10.difference, lambda a, b: two_or_nan(a, b), "without a shared seed"),
+    (nb00.noise_rate, lambda c, n: (c == n).double().mean(), "share of labels that are right"),
+    (nb00.noise_rate, lambda c, n: (c != n).sum(), "how many labels are wrong"),
+    (nb00.noise_rate, lambda c, n: None, "returned None"),
+    (nb00.noise_rate, lambda c, n: c != n, "one value per example"),
+    (nb00.noise_rate, lambda c, n: 0.375, "not touched must give 0"),
+    (nb00.noise_rate, lambda c, n: 1 / 0, "raised ZeroDivisionError"),
+    (nb00.memorised_share, lambda p, n, c: (p == n).double().mean(), "counts all examples"),
+    (
+        nb00.memorised_share,
+        lambda p, n, c: ((p == n) & (n != c)).double().mean(),
+        "divide by the number",
+    ),
+    (nb00.memorised_share, lambda p, n, c: (p == c)[n != c].double().mean(), "resisted"),
+    (nb00.memorised_share, lambda p, n, c: torch.tensor(0.5), "0.667; yours is 0.500"),
+]
+
+
+@pytest.mark.parametrize(("checker", "answer", "reason"), WRONG)
+def test_a_wrong_answer_is_told_why(checker, answer, reason):
+    verdict = checker.verdict(answer)
+    assert verdict.startswith("not yet")
+    assert reason in verdict
+
+
+def test_checking_a_ninth_divergence_leaves_the_registry_as_it_was():
+    assert TRIANGULAR.verdict(triangular()).startswith("right")
+    assert "triangular" not in DIVERGENCES
+
+
+def test_a_verdict_has_three_forms():
+    @exercise("t")
+    def check(answer):
+        if answer() != 1:
+            raise Wrong("one is wanted")
+
+    def stub():
+        raise NotImplementedError
+
+    assert check.verdict(lambda: 1) == "right  t"
+    assert check.verdict(lambda: 2) == "not yet  t: one is wanted"
+    assert check.verdict(stub) == "your turn  t"

@@ -1,0 +1,283 @@
+"""The recipes: the paper's numbers (appendices C.5 and C.6), the programs', and that every method has one."""
+
+import numpy as np
+import pytest
+import torch
+
+from fdiv.experiments import recipes
+from fdiv.experiments.recipes import (
+    DATASETS,
+    QUICK_DATA,
+    build_loss,
+    method_title,
+    methods,
+    quick_dataset,
+    recipe,
+)
+from fdiv.learning.augment import augmentation
+from fdiv.learning.models import MODELS, build_model
+from fdiv.noise import symmetric
+from fdiv.theory.divergences import DIVERGENCES
+
+CIFAR = ("cifar-10", "cifar-100")
+
+
+def rates(settings):
+    """The learning rate of every epoch."""
+    return [settings.learning_rate(epoch) for epoch in range(settings.epochs)]
+
+
+def falling(first, factor, every, epochs):
+    return [pytest.approx(first * factor ** (epoch // every)) for epoch in range(epochs)]
+
+
+def test_the_papers_schedule():
+    """Appendix C.5: 80 epochs from 1e-3 or 5e-4, decay 0.2, 0.5, 0.2 every 20 epochs."""
+    for variant, first in (("paper", 1e-3), ("paper-low-rate", 5e-4)):
+        settings = recipe("mnist", "tv", "paper", variant=variant)
+        rates = [settings.learning_rate(epoch) for epoch in range(80)]
+        expected = np.repeat(first * np.cumprod([1, 0.2, 0.5, 0.2]), 20)
+        np.testing.assert_allclose(rates, expected)
+        assert (settings.epochs, settings.batch_size, settings.optimiser) == (80, 128, "adam")
+    with pytest.raises(ValueError, match="epoch 80 lies beyond the 80 epochs"):
+        settings.learning_rate(80)
+
+
+def test_the_authors_program_differs():
+    settings = recipe("mnist", "js", "paper", variant="authors-code")
+    assert settings.schedule == ((21, 1e-3), (59, 5e-4))
+    assert settings.product == "sampled"
+
+
+def test_baselines_have_their_own_recipes():
+    for method in ("blc", "flc"):
+        settings = recipe("mnist", method, "paper")
+        assert (settings.model, settings.optimiser, settings.epochs) == ("fully-connected", "adagrad", 40)
+    assert recipe("mnist", "dmi", "paper").warm_up.epochs == 20
+    assert recipe("fashion-mnist", "pl", "paper") == recipe("mnist", "tv", "paper")
+
+
+# ------------------------------------------------------------------ CIFAR
+
+
+@pytest.mark.parametrize(("dataset", "warm_up"), [("cifar-10", 120), ("cifar-100", 240)])
+def test_the_papers_settings_for_cifar(dataset, warm_up):
+    """C.5: a warm-up, then for PL and D_f 100 epochs from 0.01, times 0.1 every 30; one network and SGD."""
+    for method in (*DIVERGENCES, "pl"):
+        settings = recipe(dataset, method, "paper")
+        assert rates(settings) == falling(0.01, 0.1, 30, 100)
+        assert rates(settings.warm_up) == falling(0.1, 0.1, 60, 240)[:warm_up]
+    for method in methods():
+        settings = recipe(dataset, method, "paper")
+        for one in (settings, settings.warm_up or settings):
+            assert (one.model, one.optimiser, one.momentum, one.weight_decay, one.batch_size) == (
+                "preact-resnet-18", "sgd", 0.9, 5e-4, 128,
+            )  # fmt: skip
+            assert (one.augment, one.product) == ("crop-flip", "exact")
+        assert settings.warm_up is None if method == "ce" else settings.warm_up.epochs == warm_up
+    assert rates(recipe(dataset, "ce", "paper")) == falling(0.1, 0.1, 60, 240)
+
+
+def test_the_programs_of_the_baselines_on_cifar():
+    assert recipe("cifar-10", "dmi", "paper").schedule == ((100, 1e-6),)
+    assert recipe("cifar-10", "flc", "paper").schedule == ((40, 0.1), (40, 0.01), (40, 1e-3))
+    assert recipe("cifar-100", "blc", "paper").schedule == ((80, 0.1), (40, 0.01), (30, 1e-3))
+
+
+@pytest.mark.parametrize("dataset", CIFAR)
+def test_the_authors_program_on_cifar(dataset):
+    settings = recipe(dataset, "tv", "paper", variant="authors-code")
+    assert rates(settings) == falling(0.01, 0.1, 30, 100)
+    assert rates(settings.warm_up) == falling(0.1, 0.1, 60, 240)
+    assert settings.product == "sampled"
+    for one in (settings, settings.warm_up):
+        assert (one.model, one.augment) == ("preact-resnet-18-authors", "crop-flip-rotate")
+
+
+@pytest.mark.parametrize("mode", ["laptop", "paper"])
+@pytest.mark.parametrize("dataset", CIFAR)
+def test_all_methods_share_one_warm_up(dataset, mode):
+    kinds = {
+        (settings.warm_up, settings.warm_up_method)
+        for method in (*methods(), "plugin")
+        if (settings := recipe(dataset, method, mode)).warm_up
+    }
+    assert len(kinds) == 2  # with cross-entropy, and for the plug-in with the ratio rule
+    assert len({warm_up for warm_up, _ in kinds}) == 1
+
+
+@pytest.mark.parametrize("mode", ["laptop", "paper"])
+def test_pixels_are_normalised_as_by_the_authors(mode):
+    for dataset, mean in (("cifar-10", 0.485), ("cifar-100", 0.5071)):
+        for method in (*methods(), "ratio", "plugin"):
+            settings = recipe(dataset, method, mode)
+            for one in (settings, settings.warm_up or settings):
+                assert one.mean[0] == mean
+                assert len(one.mean) == len(one.std) == 3
+
+
+@pytest.mark.parametrize("dataset", CIFAR)
+def test_on_a_laptop_all_methods_have_as_many_epochs(dataset):
+    for method in (*methods(), "ratio", "plugin"):
+        settings = recipe(dataset, method, "laptop")
+        assert settings.epochs + (settings.warm_up.epochs if settings.warm_up else 0) == 14
+        assert settings.model == "cifar-net"
+
+
+# ------------------------------------------------------------------ Clothing1M
+
+
+def test_the_papers_settings_for_clothing1m():
+    """C.5: 40 epochs, 0.002 for 10, then 5e-5 and by turns times 0.2 and 0.5 every 5 epochs."""
+    settings = recipe("clothing1m", "js", "paper")
+    expected = np.repeat(5e-5 * np.cumprod([1, 0.2, 0.5, 0.2, 0.5, 0.2]), 5)
+    np.testing.assert_allclose(rates(settings), expected)
+    assert rates(settings.warm_up) == [0.002] * 10
+    for one in (settings, settings.warm_up):
+        assert (one.model, one.optimiser, one.momentum, one.weight_decay) == ("resnet-50", "sgd", 0.9, 1e-3)
+        assert (one.augment, one.batch_size) == ("crop224-flip", 128)
+    authors = recipe("clothing1m", "js", "paper", variant="authors-code")
+    assert (authors.batch_size, authors.product) == (56, "sampled")
+
+
+# ------------------------------------------------------------------ clean labels
+
+
+def test_the_papers_settings_for_clean_labels():
+    """Appendix C.6."""
+    for dataset in ("mnist", "fashion-mnist"):
+        assert recipe(dataset, "ce", "paper", clean=True).schedule == ((20, 5e-4), (20, 1e-4))
+        assert recipe(dataset, "tv", "paper", clean=True) == recipe(dataset, "tv", "paper")
+    ce, df = (recipe("cifar-10", method, "paper", clean=True) for method in ("ce", "kl"))
+    assert ce.schedule == ((150, 0.1), (100, 0.01), (50, 0.001))
+    assert rates(df) == falling(0.1, 0.1, 60, 240)
+    assert df.warm_up is None
+    ce, df = (recipe("cifar-100", method, "paper", clean=True) for method in ("ce", "kl"))
+    assert rates(ce) == [0.1] * 60 + [0.02] * 60 + [0.004] * 40 + [0.0008] * 40
+    assert rates(df.warm_up) == rates(ce)[:120]
+    assert rates(df) == falling(0.01, 0.1, 30, 100)
+    assert df.mean == ce.mean == recipe("cifar-100", "ce", "paper").mean
+
+
+def test_clean_labels_change_nothing_but_the_papers_two_columns():
+    for dataset in DATASETS:
+        modes = ("quick", "paper") if dataset == "clothing1m" else ("quick", "laptop")
+        for mode in modes:
+            for method in methods():
+                assert recipe(dataset, method, mode, clean=True) == recipe(dataset, method, mode)
+    for method in ("blc", "flc", "dmi", "pl"):
+        assert recipe("cifar-10", method, "paper", clean=True) == recipe("cifar-10", method, "paper")
+
+
+# ------------------------------------------------------------------ all of them
+
+
+def test_every_method_has_a_recipe_and_a_loss_in_every_mode():
+    assert len(methods()) == 13
+    for method in (*methods(), *recipes.OURS):
+        T = symmetric(0.2, 10) if method in recipes.NEEDS_TRANSITION else None
+        assert build_loss(method, 10, T=T, label_prior=[0.1] * 10).num_classes == 10
+        assert method_title(method)
+        for dataset in DATASETS:
+            for mode in ("quick", "paper") if dataset == "clothing1m" else ("quick", "laptop", "paper"):
+                settings = recipe(dataset, method, mode)
+                for one in (settings, settings.warm_up or settings):
+                    assert one.source
+                    assert one.model in MODELS
+                    assert augmentation(one.augment).name == one.augment
+        for mode in ("quick", "laptop", "paper"):
+            assert recipe("digits", method, mode) == recipe("mnist", method, "quick")
+            assert recipe("paired-digits", method, mode) == recipe("cifar-100", method, "quick")
+
+
+def test_a_warm_up_is_of_the_network_that_goes_on():
+    for dataset in DATASETS:
+        for method in (*methods(), "plugin"):
+            for mode in ("quick", "paper") if dataset == "clothing1m" else ("quick", "laptop", "paper"):
+                settings = recipe(dataset, method, mode)
+                if settings.warm_up:
+                    assert settings.warm_up.model == settings.model
+                    assert settings.warm_up.mean == settings.mean
+                    assert settings.warm_up.warm_up is None
+
+
+def test_the_networks_of_the_recipes_take_the_images():
+    images = {"cifar-10": torch.rand(2, 3, 32, 32), "paired-digits": torch.rand(2, 1, 16, 16)}
+    for dataset, mode in (("cifar-10", "laptop"), ("paired-digits", "quick")):
+        settings = recipe(dataset, "tv", mode)
+        assert build_model(settings.model, images[dataset], 100)(images[dataset]).shape == (2, 100)
+
+
+def test_the_stand_ins_of_mode_quick_stand_for_themselves():
+    assert set(QUICK_DATA.values()) == {"digits", "paired-digits"}
+    assert all(QUICK_DATA[name] == name for name in QUICK_DATA.values())
+    assert quick_dataset("CIFAR 100") == "paired-digits"
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: recipe("svhn", "tv"),
+            "no dataset is called 'svhn'; choose from digits, paired-digits, mnist, fashion-mnist, cifar-10",
+        ),
+        (
+            lambda: recipe("mnist", "tvv"),
+            r"no method is called 'tvv' \(did you mean 'tv'\?\); choose from ce, blc",
+        ),
+        (lambda: recipe("mnist", "tv", "fast"), "MODE is 'fast'"),
+        (lambda: recipe("mnist", "tv", "paper", variant="x"), "no variant is called 'x'"),
+        (lambda: recipe("mnist", "ce", "paper", variant="authors-code"), "concerns only the divergences"),
+        (lambda: recipe("mnist", "tv", "laptop", variant="authors-code"), "concerns only the divergences"),
+        (lambda: recipe("clothing1m", "tv", "laptop"), "clothing1m has no recipe for MODE 'laptop': choose"),
+        (
+            lambda: recipe("cifar-10", "tv", "paper", variant="paper-low-rate"),
+            "no dataset with variant 'paper-low-rate' is called 'cifar-10'; choose from mnist, fashion-mnist",
+        ),
+        (lambda: build_loss("tv", 10, correction="exact"), "method 'tv' needs transition matrix T"),
+        (lambda: build_loss("ce", 10, T=np.eye(10), correction="exact"), "'exact' is for the divergences"),
+        (lambda: build_loss("tv", 10, correction="mine"), "no correction is called 'mine'; choose from none"),
+        (lambda: build_loss("flc", 10), "method 'flc' needs transition matrix T"),
+        (lambda: build_loss("tv", 10, T=np.eye(10)), "method 'tv' takes no transition matrix T"),
+    ],
+)
+def test_bad_choices_are_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_an_alias_is_the_method_it_stands_for():
+    assert recipe("mnist", "Total Variation", "paper") is recipe("mnist", "tv", "paper")
+    assert build_loss("hellinger", 10).divergence.name == "squared-hellinger"
+
+
+# ------------------------------------------------------------------ ours
+
+
+@pytest.mark.parametrize("dataset", DATASETS)
+def test_forward_correction_starts_from_free_scores_in_batches_of_the_warm_up(dataset):
+    mode = "paper" if dataset not in ("digits", "paired-digits") else "quick"
+    forward = recipe(dataset, "kl", mode, correction="forward")
+    assert forward.warm_up_method == "pearson-logit"
+    assert forward.batch_size == forward.warm_up.batch_size
+    assert forward.schedule == recipe(dataset, "plugin", mode).schedule
+
+
+def test_total_variation_cannot_be_corrected_forwards_and_says_so_before_training():
+    with pytest.raises(ValueError, match="is a step for 'tv': choose another divergence"):
+        recipes.check_correction("tv", "forward")
+    assert recipes.check_correction("js", "forward") == "forward"
+
+
+def test_pearson_on_logits_is_least_squares():
+    """Up to a constant, 1/4 of the mean squared distance to 2 (P/Q - 1), weighted by the prior."""
+    z, y = torch.randn(40, 4, dtype=torch.float64), torch.arange(40) % 4
+    prior = torch.full((4,), 0.25, dtype=torch.float64)
+    loss = build_loss("pearson-logit", 4, label_prior=prior)
+    target = 2 * (torch.eye(4, dtype=torch.float64)[y] / prior - 1)
+
+    def squared(scores):
+        return (prior * (scores - target) ** 2).sum(1).mean() / 4
+
+    other = torch.randn_like(z)
+    assert (loss(z, y) - loss(other, y)).item() == pytest.approx((squared(z) - squared(other)).item())

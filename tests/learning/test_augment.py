@@ -1,0 +1,155 @@
+"""The random changes of images: each is one of those it may be, drawn for every image on its own."""
+
+import pytest
+import torch
+from torchvision.transforms import InterpolationMode, functional
+
+from fdiv.learning.augment import (
+    AUGMENTATIONS,
+    augmentation,
+    centre_crop,
+    crop_flip,
+    crop_flip_224,
+    crop_flip_rotate,
+    random_windows,
+    rotate,
+)
+
+DTYPES = [torch.uint8, torch.float32, torch.float64]
+
+
+def windows(images: torch.Tensor, height: int, width: int) -> dict[bytes, tuple[int, int, bool]]:
+    """Every window of one image, as it is and mirrored, with where it was."""
+    found = {}
+    for top in range(images.shape[1] - height + 1):
+        for left in range(images.shape[2] - width + 1):
+            window = images[:, top : top + height, left : left + width]
+            found[window.numpy().tobytes()] = (top, left, False)
+            found[window.flip(2).numpy().tobytes()] = (top, left, True)
+    return found
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_crops_are_windows_of_the_padded_image_some_mirrored(dtype):
+    torch.manual_seed(0)
+    image = torch.arange(1, 2 * 6 * 6 + 1).to(dtype).view(1, 2, 6, 6)
+    known = windows(torch.nn.functional.pad(image, (2, 2, 2, 2))[0], 6, 6)
+    crops = crop_flip(image.expand(2000, -1, -1, -1), padding=2)
+    assert crops.dtype == dtype
+    seen = [known[crop.numpy().tobytes()] for crop in crops]
+    assert set(seen) == set(known.values())
+    assert sum(mirrored for *_, mirrored in seen) == pytest.approx(1000, abs=100)
+
+
+def test_rectangles_have_windows_too():
+    torch.manual_seed(0)
+    image = torch.arange(5 * 9, dtype=torch.uint8).view(1, 1, 5, 9)
+    known = windows(image[0], 3, 4)
+    seen = [known[crop.numpy().tobytes()] for crop in random_windows(image.expand(3000, -1, -1, -1), 3, 4)]
+    assert set(seen) == set(known.values())
+
+
+def test_images_of_clothes_are_cropped_to_224():
+    torch.manual_seed(0)
+    rows = torch.arange(256, dtype=torch.uint8)
+    images = torch.stack([rows[:, None].expand(256, 256), rows.expand(256, 256)]).expand(400, -1, -1, -1)
+    crops = crop_flip_224(images)
+    assert crops.shape == (400, 2, 224, 224)
+    assert crops.dtype == torch.uint8
+    tops, corners = crops[:, 0, 0, 0].tolist(), crops[:, 1, 0, :].long()
+    assert (min(tops), max(tops)) == (0, 32)
+    steps = corners[:, 1] - corners[:, 0]
+    assert set(steps.tolist()) == {1, -1}
+    lefts = corners.min(1).values.tolist()
+    assert (min(lefts), max(lefts)) == (0, 32)
+    middle = centre_crop(images)
+    assert middle.shape == (400, 2, 224, 224)
+    assert middle[0, 0, :, 0].tolist() == middle[0, 1, 0].tolist() == list(range(16, 240))
+
+
+@pytest.mark.parametrize("change", [crop_flip_224, centre_crop])
+def test_what_is_too_small_to_crop(change):
+    with pytest.raises(ValueError, match="224 x 224 needs images of at least that size, not 224 x 200"):
+        change(torch.zeros(1, 3, 224, 200))
+
+
+@pytest.mark.parametrize("shape", [(32, 32), (17, 17), (12, 20)])
+def test_a_turn_is_that_of_torchvision(shape):
+    images = torch.randint(1, 256, (6, 3, *shape), dtype=torch.uint8)
+    degrees = torch.tensor([0.0, 15.0, -15.0, 7.3, -1.2, 90.0 if shape[0] == shape[1] else 11.1])
+    turned = rotate(images, degrees)
+    for image, angle, ours in zip(images, degrees.tolist(), turned, strict=True):
+        theirs = functional.rotate(image, angle, InterpolationMode.NEAREST)
+        # the nearest of two equally near pixels is a matter of rounding
+        assert (ours == theirs).float().mean() > (0.999 if angle in (0, 90) else 0.98)
+    assert turned[0].equal(images[0])
+    assert (turned[1] == 0).any()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_turned_image_has_only_its_own_pixels(dtype):
+    images = torch.randint(1, 256, (4, 3, 16, 16)).to(dtype)
+    turned = rotate(images, torch.tensor([5.0, -10.0, 15.0, 3.0]))
+    assert turned.dtype == dtype
+    for image, after in zip(images, turned, strict=True):
+        assert set(after.unique().tolist()) <= set(image.unique().tolist()) | {0}
+
+
+def test_turns_are_drawn_for_each_image_between_the_limits(monkeypatch):
+    from fdiv.learning import augment
+
+    drawn = []
+    monkeypatch.setattr(augment, "rotate", lambda images, degrees: drawn.append(degrees) or images)
+    torch.manual_seed(0)
+    crop_flip_rotate(torch.zeros(4000, 1, 8, 8))
+    (degrees,) = drawn
+    assert degrees.shape == (4000,)
+    assert -15 <= degrees.min() < -14.9
+    assert 14.9 < degrees.max() <= 15
+    assert degrees.mean().abs() < 0.5
+    assert degrees.std().item() == pytest.approx(15 / 3**0.5, rel=0.05)
+
+
+@pytest.mark.parametrize("name", ["crop-flip", "crop-flip-rotate", "crop224-flip"])
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.float32])
+def test_training_changes_every_image_on_its_own_and_by_seed(name, dtype):
+    size = 256 if "224" in name else 32
+    image = torch.randint(0, 256, (1, 3, size, size)).to(dtype)
+    images = image.repeat(12, 1, 1, 1)
+    before = images.clone()
+    torch.manual_seed(3)
+    once = augmentation(name).train(images)
+    torch.manual_seed(3)
+    again = augmentation(name).train(images)
+    assert once.equal(again)
+    assert not once.equal(augmentation(name).train(images))
+    assert len({crop.numpy().tobytes() for crop in once}) > 8
+    assert images.equal(before)
+    assert once.dtype == dtype
+
+
+@pytest.mark.parametrize("name", AUGMENTATIONS)
+def test_testing_is_not_random_and_of_the_same_size(name):
+    images = torch.randint(0, 256, (4, 3, 256, 256), dtype=torch.uint8)
+    state = torch.get_rng_state()
+    tested = augmentation(name).test(images)
+    assert torch.get_rng_state().equal(state)
+    assert tested.shape == augmentation(name).train(images).shape
+    if name != "crop224-flip":
+        assert tested is images
+
+
+def test_none_changes_nothing():
+    images = torch.rand(2, 1, 8, 8)
+    assert augmentation("none").train(images) is images
+
+
+def test_augmentations_are_found_by_name():
+    assert list(AUGMENTATIONS) == ["none", "crop-flip", "crop-flip-rotate", "crop224-flip"]
+    assert augmentation("Crop Flip") is AUGMENTATIONS["crop-flip"]
+    with pytest.raises(
+        ValueError,
+        match=r"no augmentation is called 'cropflap' \(did you mean 'crop-flip'\?\); "
+        "choose from none, crop-flip, crop-flip-rotate, crop224-flip",
+    ):
+        augmentation("cropflap")

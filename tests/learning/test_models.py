@@ -1,0 +1,300 @@
+"""The networks: their shapes, sizes, shortcuts and what they refuse."""
+
+import hashlib
+import io
+import re
+from pathlib import Path
+
+import pytest
+import torch
+import torchvision
+from torch import nn
+
+from fdiv.datasets import ImageFiles
+from fdiv.learning import models
+from fdiv.learning.models import (
+    MODELS,
+    PreActBlock,
+    WeightsMissing,
+    build_model,
+    cifar_net,
+    cnn,
+    fully_connected,
+    preact_resnet18,
+    resnet50,
+)
+
+ANY_IMAGE = [name for name in MODELS if not name.startswith("resnet-50")]
+RESIDUAL = [False, True]
+
+
+@pytest.fixture(autouse=True)
+def weights_folder(tmp_path, monkeypatch) -> Path:
+    """Where torch would keep downloaded weights: empty, and no network to fill it."""
+    monkeypatch.setenv("FDIV_OFFLINE", "1")
+    previous = torch.hub.get_dir()
+    torch.hub.set_dir(tmp_path / "hub")
+    yield tmp_path / "hub" / "checkpoints"
+    torch.hub.set_dir(previous)
+
+
+def parameters(model):
+    return sum(p.numel() for p in model.parameters())
+
+
+def test_sizes_of_the_papers_networks():
+    # official.md 1.6: two 5 x 5 convolutions to 16 and 32 maps, then 512 -> 10
+    assert parameters(cnn()) == (25 + 1) * 16 + (16 * 25 + 1) * 32 + (512 + 1) * 10
+    # Patrini et al.: 784-128-128-10
+    assert parameters(fully_connected()) == 785 * 128 + 129 * 128 + 129 * 10
+
+
+def preact_count(num_classes: int, channels: int = 3) -> int:
+    """Parameters of PreAct ResNet-18 without any BN outside its units, counted unit by unit."""
+    total = 9 * channels * 64 + (512 + 1) * num_classes
+    for inputs, outputs in [(64, 64), (64, 128), (128, 256), (256, 512)]:
+        first = 2 * inputs + 9 * inputs * outputs + 2 * outputs + 9 * outputs * outputs
+        shortcut = inputs * outputs if inputs != outputs else 0
+        second = 2 * (2 * outputs + 9 * outputs * outputs)
+        total += first + shortcut + second
+    return total
+
+
+def test_size_of_the_preact_resnet():
+    assert preact_count(10) == 11_171_146  # as often quoted, for the net without a last BN
+    assert parameters(preact_resnet18()) == preact_count(10) + 2 * 512 == 11_172_170
+    assert parameters(preact_resnet18(as_authors=True)) == preact_count(10) + 2 * 64 == 11_171_274
+    assert parameters(preact_resnet18(num_classes=100)) == preact_count(100) + 2 * 512
+    assert parameters(preact_resnet18(channels=1)) == preact_count(10, channels=1) + 2 * 512
+
+
+def test_size_of_resnet50():
+    theirs = parameters(torchvision.models.resnet50(weights=None))
+    assert theirs == 25_557_032  # as torchvision documents
+    assert parameters(resnet50(pretrained=False)) == theirs - 2049 * 1000 + 2049 * 14 == 23_536_718
+
+
+def test_the_cnn_and_its_gradients_are_those_of_dmi_where_each_relu_comes_before_its_pooling():
+    net = cnn()
+    assert [type(layer) for layer in net] == [
+        nn.Conv2d, nn.MaxPool2d, nn.ReLU, nn.Conv2d, nn.MaxPool2d, nn.ReLU, nn.Flatten, nn.Dropout, nn.Linear,
+    ]  # fmt: skip
+    assert net[7].p == 0.5
+    images = torch.randn(20, 1, 28, 28, generator=torch.Generator().manual_seed(0))
+    answers = []
+    for model in (net, nn.Sequential(*(net[i] for i in (0, 2, 1, 3, 5, 4, 6, 7, 8)))):
+        torch.manual_seed(0)
+        logits = model(images)
+        answers.append([logits, *torch.autograd.grad(logits.square().sum(), list(net.parameters()))])
+    assert all(torch.equal(ours, dmi) for ours, dmi in zip(*answers, strict=True))
+
+
+def test_the_fully_connected_net_drops_a_fifth_after_each_hidden_layer():
+    assert [layer.p for layer in fully_connected() if isinstance(layer, nn.Dropout)] == [0.2, 0.2]
+
+
+@pytest.mark.parametrize("name", ANY_IMAGE)
+@pytest.mark.parametrize(("channels", "size", "classes"), [(1, 28, 10), (3, 32, 100), (1, 16, 2)])
+def test_every_model_maps_images_to_logits(name, channels, size, classes):
+    images = torch.zeros(5, channels, size, size)
+    assert build_model(name, images, classes)(images).shape == (5, classes)
+
+
+def test_resnet50_maps_images_on_the_disk_to_logits(tmp_path):
+    files = ImageFiles([tmp_path / "1.jpg"] * 3, size=256)
+    model = build_model("resnet-50-random", files, 14)
+    assert model(torch.zeros(2, 3, 64, 64)).shape == (2, 14)
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if name != "resnet-50"])
+def test_every_parameter_learns(name):
+    torch.manual_seed(0)
+    images = torch.rand(8, 3, 32, 32)
+    model = build_model(name, images, 7)
+    nn.functional.cross_entropy(model(images), torch.arange(8) % 7).backward()
+    still = [name for name, p in model.named_parameters() if p.grad is None or not p.grad.any()]
+    assert still == []
+
+
+def test_he_initialisation_of_the_fully_connected_net():
+    torch.manual_seed(0)
+    first = fully_connected()[1]
+    assert first.weight.std().item() == pytest.approx((2 / 784) ** 0.5, rel=0.02)
+    assert not first.bias.any()
+
+
+# ---------------------------------------------------------------------- PreAct ResNet-18
+
+
+def units(net: nn.Module) -> list[PreActBlock]:
+    return [layer for layer in net if isinstance(layer, PreActBlock)]
+
+
+def without_residual(unit: PreActBlock) -> PreActBlock:
+    nn.init.zeros_(unit.conv1.weight)
+    nn.init.zeros_(unit.conv2.weight)
+    return unit
+
+
+def test_what_an_identity_unit_returns_without_its_residual():
+    """He et al. (2016): the shortcut is the identity, so the signal passes a unit unchanged.
+
+    The authors' program hands the activated input on, and so does the first unit of He et al.
+    """
+    torch.manual_seed(0)
+    identities = [0, 1, 3, 5, 7]  # the others halve the image
+    for as_authors in RESIDUAL:
+        chain = units(preact_resnet18(as_authors=as_authors))
+        assert len(chain) == 8
+        for number in identities:
+            unit = without_residual(chain[number])
+            x = torch.randn(4, unit.conv1.in_channels, 4, 4)
+            activated = torch.relu(nn.functional.batch_norm(x, None, None, training=True))
+            expected = activated if as_authors or number == 0 else x
+            torch.testing.assert_close(unit(x), expected, rtol=0, atol=0 if expected is x else 1e-5)
+
+
+@pytest.mark.parametrize("as_authors", RESIDUAL)
+def test_a_unit_step_by_step(as_authors):
+    torch.manual_seed(0)
+    unit = PreActBlock(3, 5, 2, activated_shortcut=as_authors).eval()
+    x = torch.randn(2, 3, 8, 8)
+    activated = torch.relu(unit.act1[0](x))
+    inner = nn.functional.conv2d(activated, unit.conv1.weight, stride=2, padding=1)
+    inner = nn.functional.conv2d(torch.relu(unit.act2[0](inner)), unit.conv2.weight, padding=1)
+    projected = nn.functional.conv2d(activated, unit.shortcut.weight, stride=2)
+    torch.testing.assert_close(unit(x), inner + projected)
+
+
+@pytest.mark.parametrize("as_authors", RESIDUAL)
+def test_the_stages_of_the_preact_resnet(as_authors):
+    net = preact_resnet18(as_authors=as_authors).eval()
+    sizes, x = [], torch.zeros(1, 3, 32, 32)
+    for layer in net:
+        x = layer(x)
+        if isinstance(layer, PreActBlock):
+            sizes.append((x.shape[1], x.shape[2]))
+    assert sizes == [(64, 32)] * 2 + [(128, 16)] * 2 + [(256, 8)] * 2 + [(512, 4)] * 2
+    kinds = [type(layer) for layer in net if not isinstance(layer, PreActBlock)]
+    ends = [nn.AdaptiveAvgPool2d, nn.Flatten, nn.Linear]
+    assert kinds == [nn.Conv2d, nn.BatchNorm2d, nn.ReLU, *ends]
+    assert isinstance(net[1 if as_authors else -5], nn.BatchNorm2d)
+
+
+def test_he_initialisation_of_the_preact_resnet():
+    torch.manual_seed(0)
+    wider = units(preact_resnet18())[-2].conv1.weight  # from 256 maps to 512
+    assert wider.std().item() == pytest.approx((2 / (9 * 512)) ** 0.5, rel=0.01)
+    torchs_own = units(preact_resnet18(as_authors=True))[-2].conv1.weight
+    assert torchs_own.std().item() == pytest.approx((1 / (3 * 9 * 256)) ** 0.5, rel=0.01)
+
+
+# ---------------------------------------------------------------------- CIFAR on a laptop
+
+
+def test_the_net_for_a_laptop_is_small_and_can_learn():
+    assert 100_000 <= parameters(cifar_net()) <= 300_000
+    torch.manual_seed(0)
+    images, labels = torch.rand(40, 3, 32, 32), torch.arange(40) % 10
+    net = cifar_net()
+    optimiser = torch.optim.Adam(net.parameters(), 1e-2)
+    for _ in range(40):
+        optimiser.zero_grad()
+        nn.functional.cross_entropy(net(images), labels).backward()
+        optimiser.step()
+    assert (net(images).argmax(1) == labels).float().mean() > 0.9
+
+
+# ---------------------------------------------------------------------- weights of others
+
+
+@pytest.fixture
+def published(weights_folder, monkeypatch):
+    """(path, state): random weights that pass for torchvision's, and where torch's cache would have them."""
+    torch.manual_seed(1)
+    state = torchvision.models.resnet50(weights=None).state_dict()
+    data = io.BytesIO()
+    torch.save(state, data)
+    weights = torchvision.models.ResNet50_Weights.IMAGENET1K_V1
+    assert weights.url.endswith("/resnet50-0676ba61.pth")  # the first release, which the paper had
+    name = f"resnet50-{hashlib.sha256(data.getvalue()).hexdigest()[:8]}.pth"
+    host = weights_folder.parent.parent / "host"
+    host.mkdir()
+    (host / name).write_bytes(data.getvalue())
+    monkeypatch.setattr(weights.value, "url", (host / name).as_uri())
+    return weights_folder / name, state
+
+
+def test_resnet50_starts_from_weights_with_a_new_last_layer(published, monkeypatch):
+    path, state = published
+    monkeypatch.setenv("FDIV_OFFLINE", "0")
+    model = build_model("resnet-50", torch.zeros(1, 3, 256, 256), 14)
+    for name, value in model.state_dict().items():
+        if name.startswith("fc."):
+            assert value.shape[0] == 14
+        else:
+            assert value.equal(state[name])
+    assert path.exists()
+    monkeypatch.setenv("FDIV_OFFLINE", "1")
+    assert resnet50().conv1.weight.equal(state["conv1.weight"])  # from torch's cache, without the network
+
+
+def test_a_flipped_bit_in_the_weights_is_seen(published, monkeypatch):
+    path, _ = published
+    host = path.parent.parent.parent / "host" / path.name
+    data = bytearray(host.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.parent.mkdir(parents=True)
+    path.write_bytes(data)
+    with pytest.raises(WeightsMissing, match=f"^{re.escape(str(path))} is corrupt .*: delete it$"):
+        resnet50()
+    path.unlink()
+    host.write_bytes(data)
+    monkeypatch.setenv("FDIV_OFFLINE", "0")
+    with pytest.raises(WeightsMissing, match=r"could not be fetched \(RuntimeError invalid hash value .*"):
+        resnet50()
+    assert not path.exists()
+
+
+def test_the_sentence_where_the_weights_cannot_be_had(weights_folder, monkeypatch):
+    put = (
+        f"put resnet50-0676ba61.pth into {weights_folder}, or choose the model 'resnet-50-random' "
+        "to start from random weights"
+    )
+    with pytest.raises(WeightsMissing) as error:
+        resnet50()
+    assert str(error.value) == (
+        f"the ImageNet weights are not on this machine and FDIV_OFFLINE forbids the network: {put}"
+    )
+
+    def no_route(*_, **__):
+        raise OSError("no route\n to host")
+
+    monkeypatch.setenv("FDIV_OFFLINE", "0")
+    monkeypatch.setattr(torch.hub, "download_url_to_file", no_route)
+    with pytest.raises(WeightsMissing) as error:
+        resnet50()
+    assert str(error.value) == f"the ImageNet weights could not be fetched (no route to host): {put}"
+    assert isinstance(error.value, OSError)
+
+
+def test_random_weights_ask_nobody(monkeypatch):
+    monkeypatch.setattr(models, "_imagenet_weights", lambda _: pytest.fail("weights were asked for"))
+    build_model("resnet-50-random", torch.zeros(1, 3, 64, 64), 14)
+
+
+# ---------------------------------------------------------------------- what cannot be built
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "message"),
+    [
+        ("cnnn", (1, 1, 28, 28), r"no model is called 'cnnn' \(did you mean 'cnn'\?\); choose from cnn, "),
+        ("cnn", (1, 1, 8, 8), "at least 16 x 16 pixels, not 8 x 8"),
+        ("cnn", (1, 1, 28, 30), "square images, not 28 x 30"),
+        ("resnet-50", (1, 1, 28, 28), "images of 3 channels, not 1"),
+    ],
+)
+def test_what_cannot_be_built(name, shape, message):
+    with pytest.raises(ValueError, match=message):
+        build_model(name, torch.zeros(shape), 10)
