@@ -1,17 +1,31 @@
-"""Finding one of several named things, forgivingly."""
+"""Finding one of several named things, forgivingly, and the registries that hold them."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Protocol, TypeVar
+
+
+class Row(Protocol):
+    """What a registry holds: anything with a name, and perhaps aliases."""
+
+    @property
+    def name(self) -> str: ...
+
+
+R = TypeVar("R", bound=Row)
 
 
 def choose(what: str, name: Any, choices: Iterable[str] | Mapping[str, str]) -> str:
-    """The choice called ``name``; case, hyphens, dots and spaces do not matter.
+    """Return the choice called ``name``; case, hyphens, dots and spaces do not matter.
 
-    what: what is chosen, for the sentence of the ``ValueError`` when there is no such choice.
+    what: the noun for the ``ValueError`` that is raised when there is no such choice.
     choices: the names, or a mapping from every alias to the name it stands for.
+
+    >>> choose("colour", "Dark Red", ("dark-red", "blue"))
+    'dark-red'
     """
     aliases = choices if isinstance(choices, Mapping) else {choice: choice for choice in choices}
     known = {key(alias): choice for alias, choice in aliases.items()}
@@ -25,5 +39,84 @@ def choose(what: str, name: Any, choices: Iterable[str] | Mapping[str, str]) -> 
 
 
 def key(name: Any) -> str:
-    """``name`` without what people spell differently."""
+    """Return ``name`` without what people spell differently.
+
+    >>> key("Fashion-MNIST") == key("fashion mnist")
+    True
+    """
     return "".join(c for c in str(name).casefold() if c.isalnum())
+
+
+class Registry(Mapping[str, R]):
+    """Rows by name: a mapping in the order of registration that finds a row under any spelling or alias.
+
+    what: the noun for error messages, such as "dataset".
+
+    >>> from types import SimpleNamespace
+    >>> colours = Registry("colour", [SimpleNamespace(name="red", aliases=("rouge",))])
+    >>> colours["Rouge"].name, list(colours), "blue" in colours
+    ('red', ['red'], False)
+    """
+
+    def __init__(self, what: str, rows: Iterable[R] = ()) -> None:
+        self.what = what
+        self._rows: dict[str, R] = {}
+        for row in rows:
+            self.register(row)
+
+    def rows(self) -> dict[str, R]:
+        """Return all rows by their names."""
+        return self._rows
+
+    def aliases(self) -> dict[str, str]:
+        """Return every name under which a row is found, with the row's own name."""
+        return {alias: row.name for row in self.rows().values() for alias in _names(row)}
+
+    def name_of(self, name: Any) -> str:
+        """Return the row's own name for any spelling of it, or raise a ``ValueError`` with the choices."""
+        return choose(self.what, name, self.aliases())
+
+    def __getitem__(self, name: Any) -> R:
+        return self.rows()[self.name_of(name)]
+
+    def __contains__(self, name: Any) -> bool:
+        return name in self.rows()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.rows())
+
+    def __len__(self) -> int:
+        return len(self.rows())
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+    def register(self, new: R, *, replace: bool = False) -> R:
+        """Add the row ``new`` and return it.
+
+        A name or alias that already leads elsewhere is refused; ``replace=True`` lets ``new`` take the place
+        of the row of the same name, so that a notebook cell can run twice.
+        """
+        keys = {key(alias) for alias in _names(new)}
+        for old in self.rows().values():
+            taken = keys & {key(alias) for alias in _names(old)}
+            if taken and old is not new and not (replace and old.name == new.name):
+                raise ValueError(
+                    f"{new.name!r} cannot be registered: {min(taken)!r} already means {old.name!r}"
+                )
+        self._rows[new.name] = new
+        return new
+
+    @contextmanager
+    def registered(self, new: R) -> Iterator[R]:
+        """Register ``new`` inside a ``with`` block, and put the registry back after it."""
+        before = dict(self._rows)
+        try:
+            yield self.register(new)
+        finally:
+            self._rows.clear()
+            self._rows.update(before)
+
+
+def _names(row: Row) -> tuple[str, ...]:
+    return (row.name, *getattr(row, "aliases", ()))

@@ -33,7 +33,7 @@ from fdiv.learning.losses import (
 )
 from fdiv.modes import check_mode
 from fdiv.names import choose
-from fdiv.theory.divergences import DIVERGENCES, aliases, divergence
+from fdiv.theory.divergences import DIVERGENCES, divergence
 
 BASELINES = {
     "ce": "Cross-entropy",
@@ -593,7 +593,7 @@ def _variant(dataset: str, method: str, mode: str, variant: str) -> Recipe:
 def check_method(method: str) -> str:
     """The canonical name of a method, or a ``ValueError`` that names the valid ones."""
     own = {name: name for name in (*BASELINES, *OURS)}
-    return choose("method", method, own | aliases())
+    return choose("method", method, own | DIVERGENCES.aliases())
 
 
 def check_correction(method: str, correction: str) -> str:

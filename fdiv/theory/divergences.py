@@ -21,15 +21,14 @@ discrimination, (v - 1)^2 / (v + 1), as an example.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from fdiv.names import choose, key
+from fdiv.names import Registry
 
 __all__ = ["DIVERGENCES", "Divergence", "Interval", "divergence", "register", "registered"]
 
@@ -67,6 +66,8 @@ class Divergence:
 
     name: canonical name; ``aliases`` are other names under which it is found.
     title: how a figure or a table calls it.
+    colour, dash: its line in every figure: Okabe and Ito's colour-blind-safe palette, darkened where it is
+        too pale on white; the dash tells two lines apart without any colour.
     generator: f(v) for v > 0.
     slope: f'(v) for v > 0.
     at_zero: the limit of f(v) as v falls to 0, possibly inf.
@@ -83,6 +84,8 @@ class Divergence:
     name: str
     title: str
     aliases: tuple[str, ...] = ()
+    colour: str = "#999999"
+    dash: str = "solid"
     generator: Function = field(repr=False)
     slope: Function = field(repr=False)
     at_zero: float
@@ -150,61 +153,6 @@ class Divergence:
     __call__ = divergence
 
 
-def divergence(name: str | Divergence) -> Divergence:
-    """Look a divergence up by name or alias; case, hyphens, underscores and spaces do not matter."""
-    if isinstance(name, Divergence):
-        return name
-    return _REGISTRY[choose("divergence", name, aliases())]
-
-
-def aliases() -> dict[str, str]:
-    """Every name a registered divergence is found under, with its canonical name."""
-    return {alias: d.name for d in _REGISTRY.values() for alias in (d.name, *d.aliases)}
-
-
-def register(new: Divergence, *, replace: bool = False) -> Divergence:
-    """Add ``new`` to ``DIVERGENCES`` and return it.
-
-    A name or alias that leads elsewhere already is refused; ``replace=True`` lets ``new`` take the place of
-    the divergence of the same name, so that a notebook cell can run twice.
-    """
-    keys = {key(alias) for alias in (new.name, *new.aliases)}
-    for old in _REGISTRY.values():
-        taken = keys & {key(alias) for alias in (old.name, *old.aliases)}
-        if taken and old is not new and not (replace and old.name == new.name):
-            raise ValueError(f"{new.name!r} cannot be registered: {min(taken)!r} already means {old.name!r}")
-    _REGISTRY[new.name] = new
-    return new
-
-
-@contextmanager
-def registered(new: Divergence) -> Iterator[Divergence]:
-    """Register ``new`` inside a ``with`` block, and put the registry back after it."""
-    before = dict(_REGISTRY)
-    try:
-        yield register(new)
-    finally:
-        _REGISTRY.clear()
-        _REGISTRY.update(before)
-
-
-class _Names(Sequence):
-    """The canonical names now registered: behaves as a tuple, and grows with the registry."""
-
-    def __getitem__(self, index: Any) -> Any:
-        return tuple(_REGISTRY)[index]
-
-    def __len__(self) -> int:
-        return len(_REGISTRY)
-
-    def __repr__(self) -> str:
-        return repr(tuple(_REGISTRY))
-
-
-_REGISTRY: dict[str, Divergence] = {}
-DIVERGENCES = _Names()
-
-
 def _charge(mass: Tensor, price: float) -> Tensor:
     """``price * mass`` with inf * 0 = 0, and no gradient through an infinite price."""
     return price * mass if math.isfinite(price) else torch.where(mass > 0, price, 0.0)
@@ -264,120 +212,142 @@ def _jeffrey_conjugate(u: Tensor) -> Tensor:
     return torch.expm1(s) + s
 
 
-for _row in (
-    Divergence(
-        name="tv",
-        title="Total variation",
-        aliases=("total-variation", "total-variation-distance"),
-        generator=lambda v: (v - 1).abs() / 2,
-        slope=lambda v: torch.sign(v - 1) / 2,
-        at_zero=0.5,
-        on_line=True,
-        dual=lambda u: u,
-        domain=Interval(-0.5, 0.5, low_closed=True, high_closed=True),
-        activation=lambda v: torch.tanh(v) / 2,
-        conjugate_of_activation=lambda v: torch.tanh(v) / 2,
-        robust_in_paper=True,
+DIVERGENCES: Registry[Divergence] = Registry(
+    "divergence",
+    (
+        Divergence(
+            name="tv",
+            title="Total variation",
+            colour="#0072B2",
+            aliases=("total-variation", "total-variation-distance"),
+            generator=lambda v: (v - 1).abs() / 2,
+            slope=lambda v: torch.sign(v - 1) / 2,
+            at_zero=0.5,
+            on_line=True,
+            dual=lambda u: u,
+            domain=Interval(-0.5, 0.5, low_closed=True, high_closed=True),
+            activation=lambda v: torch.tanh(v) / 2,
+            conjugate_of_activation=lambda v: torch.tanh(v) / 2,
+            robust_in_paper=True,
+        ),
+        Divergence(
+            name="js",
+            title="Jensen-Shannon",
+            colour="#D55E00",
+            aliases=("jensen-shannon", "jenson-shannon"),
+            generator=lambda v: v * (v.log() - torch.log1p((v - 1) / 2)) - torch.log1p((v - 1) / 2),
+            slope=lambda v: v.log() - torch.log1p((v - 1) / 2),
+            at_zero=LOG2,
+            dual=lambda u: -torch.log1p(-torch.expm1(u)),
+            domain=Interval(high=LOG2),
+            activation=lambda v: -_log_mean_exp(-v),
+            conjugate_of_activation=_log_mean_exp,
+            robust_in_paper=True,
+            note="Table 1 halves D_f, but its g* and f* belong to the sum without the half, kept here.",
+        ),
+        Divergence(
+            name="squared-hellinger",
+            title="Squared Hellinger",
+            colour="#009E73",
+            aliases=("hellinger", "hellinger-squared"),
+            generator=lambda v: (v.sqrt() - 1) ** 2,
+            slope=lambda v: 1 - v.rsqrt(),
+            at_zero=1.0,
+            dual=lambda u: u / (1 - u),
+            domain=Interval(high=1.0),
+            activation=lambda v: -torch.expm1(-v),
+            conjugate_of_activation=torch.expm1,
+            printed_decreasing=True,
+            robust_in_paper=False,
+            note="The full table prints g_f = 1 - e^v, which decreases; 1 - e^-v is used here.",
+        ),
+        Divergence(
+            name="pearson",
+            title="Pearson χ²",
+            colour="#CC79A7",
+            aliases=("chi2", "chi-square", "chi-squared", "pearson-chi2", "pearson-χ²", "χ²"),
+            generator=lambda v: (v - 1) ** 2,
+            slope=lambda v: 2 * (v - 1),
+            at_zero=1.0,
+            on_line=True,
+            dual=lambda u: u * (1 + u / 4),
+            domain=Interval(),
+            activation=lambda v: v,
+            conjugate_of_activation=lambda v: v * (1 + v / 4),
+            robust_in_paper=True,
+            note="Table 1 prints Neyman's integrand (q-p)²/p, but its g* and f* belong to (p-q)²/q, as here.",
+        ),
+        Divergence(
+            name="neyman",
+            title="Neyman χ²",
+            colour="#56B4E9",
+            dash="dash",
+            aliases=("neyman-chi2", "neyman-χ²", "reverse-pearson"),
+            generator=lambda v: (v - 1) * ((v - 1) / v),
+            slope=lambda v: 1 - v**-2,
+            at_zero=math.inf,
+            dual=lambda u: 2 * u / (1 + (1 - u).sqrt()),
+            domain=Interval(high=1.0, high_closed=True),
+            activation=lambda v: -torch.expm1(-v),
+            conjugate_of_activation=lambda v: -2 * torch.expm1(-v / 2),
+            printed_decreasing=True,
+            robust_in_paper=False,
+            note="The full table prints g_f = 1 - e^v, which decreases; 1 - e^-v is used here. f*(1) = 2.",
+        ),
+        Divergence(
+            name="kl",
+            title="KL",
+            colour="#E69F00",
+            dash="dash",
+            aliases=("kullback-leibler", "forward-kl"),
+            generator=lambda v: v * v.log(),
+            slope=lambda v: 1 + v.log(),
+            at_zero=0.0,
+            dual=lambda u: torch.exp(u - 1),
+            domain=Interval(),
+            activation=lambda v: v,
+            conjugate_of_activation=lambda v: torch.exp(v - 1),
+            robust_in_paper=True,
+        ),
+        Divergence(
+            name="reverse-kl",
+            title="Reverse KL",
+            colour="#7A5C00",
+            dash="dash",
+            aliases=("rkl", "kl-reverse"),
+            generator=lambda v: -v.log(),
+            slope=lambda v: -1 / v,
+            at_zero=math.inf,
+            dual=lambda u: -1 - torch.log(-u),
+            domain=Interval(high=0.0),
+            activation=lambda v: -torch.exp(-v),
+            conjugate_of_activation=lambda v: v - 1,
+            printed_decreasing=True,
+            robust_in_paper=False,
+            note="The full table prints g_f = -e^v, which decreases; -e^-v is used here.",
+        ),
+        Divergence(
+            name="jeffrey",
+            title="Jeffrey",
+            colour="#5A3E99",
+            dash="dash",
+            aliases=("jeffreys", "symmetric-kl", "j-divergence"),
+            generator=lambda v: (v - 1) * v.log(),
+            slope=lambda v: v.log() + (v - 1) / v,
+            at_zero=math.inf,
+            dual=_jeffrey_conjugate,
+            domain=Interval(),
+            activation=lambda v: v,
+            conjugate_of_activation=_jeffrey_conjugate,
+            robust_in_paper=True,
+        ),
     ),
-    Divergence(
-        name="js",
-        title="Jensen-Shannon",
-        aliases=("jensen-shannon", "jenson-shannon"),
-        generator=lambda v: v * (v.log() - torch.log1p((v - 1) / 2)) - torch.log1p((v - 1) / 2),
-        slope=lambda v: v.log() - torch.log1p((v - 1) / 2),
-        at_zero=LOG2,
-        dual=lambda u: -torch.log1p(-torch.expm1(u)),
-        domain=Interval(high=LOG2),
-        activation=lambda v: -_log_mean_exp(-v),
-        conjugate_of_activation=_log_mean_exp,
-        robust_in_paper=True,
-        note="Table 1 halves D_f, but its g* and f* belong to the sum without the half, kept here.",
-    ),
-    Divergence(
-        name="squared-hellinger",
-        title="Squared Hellinger",
-        aliases=("hellinger", "hellinger-squared"),
-        generator=lambda v: (v.sqrt() - 1) ** 2,
-        slope=lambda v: 1 - v.rsqrt(),
-        at_zero=1.0,
-        dual=lambda u: u / (1 - u),
-        domain=Interval(high=1.0),
-        activation=lambda v: -torch.expm1(-v),
-        conjugate_of_activation=torch.expm1,
-        printed_decreasing=True,
-        robust_in_paper=False,
-        note="The full table prints g_f = 1 - e^v, which decreases; 1 - e^-v is used here.",
-    ),
-    Divergence(
-        name="pearson",
-        title="Pearson χ²",
-        aliases=("chi2", "chi-square", "chi-squared", "pearson-chi2", "pearson-χ²", "χ²"),
-        generator=lambda v: (v - 1) ** 2,
-        slope=lambda v: 2 * (v - 1),
-        at_zero=1.0,
-        on_line=True,
-        dual=lambda u: u * (1 + u / 4),
-        domain=Interval(),
-        activation=lambda v: v,
-        conjugate_of_activation=lambda v: v * (1 + v / 4),
-        robust_in_paper=True,
-        note="Table 1 prints Neyman's integrand (q-p)²/p, but its g* and f* belong to (p-q)²/q, kept here.",
-    ),
-    Divergence(
-        name="neyman",
-        title="Neyman χ²",
-        aliases=("neyman-chi2", "neyman-χ²", "reverse-pearson"),
-        generator=lambda v: (v - 1) * ((v - 1) / v),
-        slope=lambda v: 1 - v**-2,
-        at_zero=math.inf,
-        dual=lambda u: 2 * u / (1 + (1 - u).sqrt()),
-        domain=Interval(high=1.0, high_closed=True),
-        activation=lambda v: -torch.expm1(-v),
-        conjugate_of_activation=lambda v: -2 * torch.expm1(-v / 2),
-        printed_decreasing=True,
-        robust_in_paper=False,
-        note="The full table prints g_f = 1 - e^v, which decreases; 1 - e^-v is used here. f*(1) = 2 too.",
-    ),
-    Divergence(
-        name="kl",
-        title="KL",
-        aliases=("kullback-leibler", "forward-kl"),
-        generator=lambda v: v * v.log(),
-        slope=lambda v: 1 + v.log(),
-        at_zero=0.0,
-        dual=lambda u: torch.exp(u - 1),
-        domain=Interval(),
-        activation=lambda v: v,
-        conjugate_of_activation=lambda v: torch.exp(v - 1),
-        robust_in_paper=True,
-    ),
-    Divergence(
-        name="reverse-kl",
-        title="Reverse KL",
-        aliases=("rkl", "kl-reverse"),
-        generator=lambda v: -v.log(),
-        slope=lambda v: -1 / v,
-        at_zero=math.inf,
-        dual=lambda u: -1 - torch.log(-u),
-        domain=Interval(high=0.0),
-        activation=lambda v: -torch.exp(-v),
-        conjugate_of_activation=lambda v: v - 1,
-        printed_decreasing=True,
-        robust_in_paper=False,
-        note="The full table prints g_f = -e^v, which decreases; -e^-v is used here.",
-    ),
-    Divergence(
-        name="jeffrey",
-        title="Jeffrey",
-        aliases=("jeffreys", "symmetric-kl", "j-divergence"),
-        generator=lambda v: (v - 1) * v.log(),
-        slope=lambda v: v.log() + (v - 1) / v,
-        at_zero=math.inf,
-        dual=_jeffrey_conjugate,
-        domain=Interval(),
-        activation=lambda v: v,
-        conjugate_of_activation=_jeffrey_conjugate,
-        robust_in_paper=True,
-    ),
-):
-    register(_row)
+)
+register, registered = DIVERGENCES.register, DIVERGENCES.registered
+
+
+def divergence(name: str | Divergence) -> Divergence:
+    """Look a divergence up by name or alias; case, hyphens, underscores and spaces do not matter."""
+    if isinstance(name, Divergence):
+        return name
+    return DIVERGENCES[name]

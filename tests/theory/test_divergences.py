@@ -396,7 +396,7 @@ TRIANGULAR = Divergence(
 @each_check
 def test_ninth(check):
     with registered(TRIANGULAR) as d:
-        assert DIVERGENCES[-1] == "triangular"
+        assert tuple(DIVERGENCES)[-1] == "triangular"
         assert divergence("Vincze Le Cam") is d
         check(divergence("triangular"))
     assert "triangular" not in DIVERGENCES
