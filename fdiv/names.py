@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import importlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
@@ -120,3 +121,18 @@ class Registry(Mapping[str, R]):
 
 def _names(row: Row) -> tuple[str, ...]:
     return (row.name, *getattr(row, "aliases", ()))
+
+
+def lazily(package: str, modules: Mapping[str, Iterable[str]]) -> tuple[Any, Any, list[str]]:
+    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package whose names are imported late.
+
+    modules: a module's name below the package, and the names that it gives to the package.
+    """
+    home = {name: module for module, names in modules.items() for name in names}
+
+    def get(name: str) -> Any:
+        if name not in home:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(f"{package}.{home[name]}"), name)
+
+    return get, lambda: sorted(home), sorted(home)

@@ -15,10 +15,16 @@ import torch
 from packaging.requirements import Requirement
 
 from fdiv.device import pick_device
-from fdiv.modes import check_mode
+from fdiv.experiments.recipes import check_mode
+from fdiv.learning.methods import CORRECTIONS, METHODS
 
 CLAIM_OK = "ok  "
 PAPERMILL_MARK = "# Parameters"
+CHOICES = {  # of the parameters that name a run, whatever the notebook
+    "METHOD": lambda: tuple(METHODS),
+    "CORRECTION": lambda: CORRECTIONS,
+    "TRANSITION": lambda: ("estimated", "true"),
+}
 
 
 class ClaimError(AssertionError):
@@ -53,7 +59,7 @@ def check_parameters(
     """Refuse what a notebook cannot run with: an unknown MODE, a bad seed, a misspelt papermill parameter.
 
     parameters: every name of the cell tagged ``parameters`` with its value.
-    choices: the values allowed for a name, where it has a list.
+    choices: the values allowed for a name, where it has a list; METHOD, CORRECTION and TRANSITION have one.
     """
     refuse_unknown(_injected_names(), parameters)
     for name, value in parameters.items():
@@ -110,6 +116,8 @@ def _check_value(name: str, value: object, allowed: Collection[object] | None) -
         check_mode(value)
     if name == "SEED" and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
         raise ValueError(f"SEED is {value!r}, which is not a whole number from 0 up")
+    if allowed is None and name in CHOICES:
+        allowed = CHOICES[name]()
     if allowed is not None and value not in allowed:
         raise ValueError(f"{name} is {value!r}, which is not one of {', '.join(map(repr, allowed))}")
 
