@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from fdiv.datasets import CATALOGUE
 from fdiv.experiments.recipes import recipe
 from fdiv.learning.augment import augmentation
 from fdiv.learning.methods import METHODS, build_loss, check_correction, method_title, needs_transition
