@@ -26,7 +26,7 @@ IN_GRID = "FDIV_GRID"  # set while a grid executes the cells tagged for it
 def kept_folder(experiment: Experiment) -> Path:
     """Return where a lesson keeps the run, so that two lessons that need one run train it once.
 
-    A quick run of a lesson has a place that changes with the code: whoever edits a loss sees what the edit did.
+    The place of a quick run changes with the code: whoever edits a loss sees what the edit did.
     """
     planned = plan(experiment)
     if planned.experiment.mode != "quick" or IN_GRID in os.environ:
@@ -36,9 +36,9 @@ def kept_folder(experiment: Experiment) -> Path:
 
 @cache
 def code_digest() -> str:
-    """Return a hash of the code that a quick run depends on: every room but the course, and torch's version."""
+    """Return a hash of what a quick run depends on: the code of every room but the course, and torch."""
     package = Path(fdiv.__file__).parent
-    sources = sorted(path for path in package.rglob("*.py") if "course" not in path.parts)
+    sources = sorted(path for path in package.rglob("*.py") if path.relative_to(package).parts[0] != "course")
     digest = hashlib.sha256(torch.__version__.encode())
     for path in sources:
         digest.update(path.read_bytes())
