@@ -1,4 +1,4 @@
-"""A new dataset is one row and a new method is one row: both train, grid, tabulate and draw without an edit."""
+"""A new dataset is one row, a new method is one row: both train, grid, tabulate and draw without an edit."""
 
 import os
 import subprocess
@@ -50,7 +50,8 @@ import pandas as pd
 what = Experiment(dataset="toy-blobs", noise="pair-0.2", method="focal")
 run, result = run_experiment(what)
 row = titled(pd.DataFrame([result])).iloc[0]
-figure = curves_figure({"focal": run.history["test_accuracy"]}, run.history["epoch"], title="", x_title="", y_title="")
+lines = {"focal": run.history["test_accuracy"]}
+figure = curves_figure(lines, run.history["epoch"], title="", x_title="", y_title="")
 print(row["way"], "|", row["dataset"], "|", figure.data[0].line.color, "|", result["accuracy_last"])
 """
 
