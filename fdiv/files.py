@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -47,6 +48,22 @@ def write_text(text: str, path: str | os.PathLike) -> None:
     """Write ``text`` so that ``path`` is either the old file or the whole new one."""
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove the temporary files that killed processes left in ``folder``, whose lock the caller holds.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     for file in (".tv.pt.k2x_9abc", "tv.pt", ".lock"):
+    ...         _ = Path(name, file).touch()
+    ...     remove_leftovers(Path(name))
+    ...     sorted(os.listdir(name))
+    ['.lock', 'tv.pt']
+    """
+    for path in folder.glob(".*.*"):
+        if re.fullmatch(r"\..+\.\w{8}", path.name) and path.is_file():
+            path.unlink(missing_ok=True)
 
 
 def write_state(state: Mapping[str, Any], path: str | os.PathLike) -> None:
