@@ -1,15 +1,33 @@
-"""f-divergences for learning with noisy labels: the helper package of the notebooks.
+"""f-divergences for learning with noisy labels: losses, noise, exact theory, and a course.
 
 An executable reading of *When Optimizing f-divergence is Robust with Label Noise* (Wei & Liu, ICLR 2021).
-Nothing here displays or prints on import, and the names below are all that most notebooks need.
+The names below are the ones a user needs; each is imported when it is first used.
+
+>>> import fdiv
+>>> fdiv.divergence("tv").title
+'Total variation'
 """
 
-from fdiv.course.explore import explore
-from fdiv.course.lesson import claim, show_environment
-from fdiv.learning.label_errors import rank_label_errors
-from fdiv.learning.losses import DMI, BackwardCorrection, CrossEntropy, FDivLoss, ForwardCorrection, PeerLoss
-from fdiv.noise.estimate import estimate_transition
-from fdiv.theory.divergences import DIVERGENCES, Divergence, divergence
+from typing import TYPE_CHECKING
+
+from fdiv.names import lazily, load_plugins
+
+__version__ = "0.2.0"
+
+if TYPE_CHECKING:
+    from fdiv.course.explore import explore
+    from fdiv.course.lesson import claim, show_environment
+    from fdiv.learning.label_errors import rank_label_errors
+    from fdiv.learning.losses import (
+        DMI,
+        BackwardCorrection,
+        CrossEntropy,
+        FDivLoss,
+        ForwardCorrection,
+        PeerLoss,
+    )
+    from fdiv.noise.estimate import estimate_transition
+    from fdiv.theory.divergences import DIVERGENCES, Divergence, divergence
 
 __all__ = [
     "DIVERGENCES",
@@ -27,3 +45,24 @@ __all__ = [
     "rank_label_errors",
     "show_environment",
 ]
+
+__getattr__, __dir__, _ = lazily(
+    "fdiv",
+    {
+        "theory.divergences": ("DIVERGENCES", "Divergence", "divergence"),
+        "noise.estimate": ("estimate_transition",),
+        "learning.losses": (
+            "DMI",
+            "BackwardCorrection",
+            "CrossEntropy",
+            "FDivLoss",
+            "ForwardCorrection",
+            "PeerLoss",
+        ),
+        "learning.label_errors": ("rank_label_errors",),
+        "course.lesson": ("claim", "show_environment"),
+        "course.explore": ("explore",),
+    },
+)
+
+load_plugins()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
 import logging
 import signal
 import sys
@@ -12,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import fdiv
 from fdiv.files import runs_folder
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def _sentence(error: Exception) -> str:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="fdiv", description=__doc__)
-    parser.add_argument("--version", action="version", version=f"fdiv {importlib.metadata.version('fdiv')}")
+    parser.add_argument("--version", action="version", version=f"fdiv {fdiv.__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     run = commands.add_parser("run", help="execute notebooks with papermill and write them as pages")

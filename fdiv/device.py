@@ -1,8 +1,9 @@
-"""The one place that decides where tensors live, and counts the cores."""
+"""The machine: where tensors live, how many cores there are, and whether somebody is watching."""
 
 from __future__ import annotations
 
 import os
+import sys
 
 import torch
 
@@ -22,6 +23,23 @@ def pick_device() -> torch.device:
 def usable_cores() -> int:
     """How many cores this process may use, which on a shared machine are fewer than there are."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def is_static() -> bool:
+    """Return True where nobody can move a slider: ``FDIV_STATIC=1`` (refresh, CI, pages) and Google Colab.
+
+    In Colab a plotly figure inside an output widget stays blank, so the figure is drawn once instead.
+    """
+    return os.environ.get("FDIV_STATIC", "0") not in ("", "0") or "COLAB_RELEASE_TAG" in os.environ
+
+
+def is_watched() -> bool:
+    """Return whether a bar would be seen: on a terminal, or in a kernel whose output is not stored."""
+    try:
+        from IPython import get_ipython
+    except ImportError:
+        return sys.stderr.isatty()
+    return not is_static() if hasattr(get_ipython(), "kernel") else sys.stderr.isatty()
 
 
 def _usable(name: str) -> torch.device:

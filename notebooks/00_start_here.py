@@ -33,10 +33,18 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from fdiv import claim, explore
+from fdiv.course import (
+    check_parameters,
+    claim,
+    curves_figure,
+    explore,
+    images_figure,
+    seed_everything,
+    shares_figure,
+    show_environment,
+    with_slider,
+)
 from fdiv.course.exercises import nb00
-from fdiv.course.figures import curves_figure, images_figure, shares_figure, with_slider
-from fdiv.course.lesson import check_parameters, seed_everything, show_environment
 from fdiv.datasets import digits
 
 check_parameters(MODE=MODE, SEED=SEED)

@@ -39,19 +39,21 @@ from scipy.special import lambertw
 from torch import nn
 from torch.testing import assert_close
 
-from fdiv import DIVERGENCES, claim, divergence, explore
-from fdiv.course.exercises import nb01 as exercises
-from fdiv.course.figures import (
+from fdiv.course import (
     bars_figure,
+    check_parameters,
+    claim,
     curves_figure,
+    explore,
     line_style,
     panels_figure,
+    seed_everything,
     simplex_figure,
     with_slider,
 )
-from fdiv.course.lesson import check_parameters, seed_everything
+from fdiv.course.exercises import nb01 as exercises
 from fdiv.datasets import digits
-from fdiv.theory.divergences import Interval
+from fdiv.theory import DIVERGENCES, Interval, divergence
 
 check_parameters(MODE=MODE, SEED=SEED)
 EPOCHS = 30 if MODE == "quick" else 120

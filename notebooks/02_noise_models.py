@@ -34,16 +34,18 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from fdiv import claim, explore, noise
-from fdiv.course.exercises import nb02 as exercises
-from fdiv.course.figures import (
+from fdiv import noise
+from fdiv.course import (
+    check_parameters,
+    claim,
     curves_figure,
+    explore,
     images_figure,
     matrix_figure,
     noise_figure,
     with_slider,
 )
-from fdiv.course.lesson import check_parameters
+from fdiv.course.exercises import nb02 as exercises
 from fdiv.datasets import digits
 
 check_parameters(MODE=MODE, SEED=SEED)

@@ -36,12 +36,11 @@ import pandas as pd
 import plotly.graph_objects as go
 import torch
 
-from fdiv import DIVERGENCES, claim, divergence, explore, noise
+from fdiv import noise
+from fdiv.course import check_parameters, claim, curves_figure, explore, with_slider
 from fdiv.course.exercises import nb03 as exercises
-from fdiv.course.figures import curves_figure, with_slider
-from fdiv.course.lesson import check_parameters
-from fdiv.experiments.results import paper_accuracies
-from fdiv.theory import exact
+from fdiv.experiments import paper_accuracies
+from fdiv.theory import DIVERGENCES, divergence, exact
 
 check_parameters(MODE=MODE, SEED=SEED)
 torch.set_default_dtype(torch.float64)

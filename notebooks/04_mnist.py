@@ -39,29 +39,40 @@ import plotly.graph_objects as go
 import torch
 from torch.testing import assert_close
 
-from fdiv import DIVERGENCES, claim, divergence
+from fdiv.course import (
+    LiveFigure,
+    check_parameters,
+    claim,
+    curves_figure,
+    images_figure,
+    kept_folder,
+    line_style,
+    log_epoch,
+    seed_everything,
+    shares_figure,
+)
 from fdiv.course.exercises import nb04 as exercises
-from fdiv.course.explore import LiveFigure
-from fdiv.course.figures import curves_figure, images_figure, line_style, shares_figure
-from fdiv.course.lesson import check_parameters, seed_everything
-from fdiv.experiments.experiment import (
+from fdiv.datasets import check_noise, noise_settings, noisy_data
+from fdiv.experiments import (
     Experiment,
-    check_noise,
-    noise_settings,
-    noisy_data,
+    our_accuracies,
+    paper_accuracies,
+    recipe,
     run_experiment,
 )
-from fdiv.experiments.grids import CHOICES, kept_folder, log_epoch
-from fdiv.experiments.recipes import method_title, recipe
-from fdiv.experiments.results import our_accuracies, paper_accuracies
-from fdiv.learning.label_errors import rank_label_errors
-from fdiv.learning.losses import FDivLoss
-from fdiv.learning.models import build_model
-from fdiv.learning.training import label_shares, normalise, predict
+from fdiv.learning import (
+    FDivLoss,
+    build_model,
+    label_shares,
+    method_title,
+    normalise,
+    predict,
+    rank_label_errors,
+)
+from fdiv.theory import DIVERGENCES, divergence
 
 DATASET = "digits" if MODE == "quick" else "mnist"
 check_parameters(
-    choices=CHOICES,
     MODE=MODE,
     NOISE=NOISE,
     METHOD=METHOD,

@@ -38,35 +38,32 @@ import pandas as pd
 import plotly.graph_objects as go
 import torch
 
-from fdiv import DIVERGENCES, claim, explore
+from fdiv.course import (
+    check_parameters,
+    claim,
+    curves_figure,
+    explore,
+    kept_folder,
+    line_style,
+    log_epoch,
+)
 from fdiv.course.exercises import nb05 as exercises
-from fdiv.course.figures import curves_figure, line_style
-from fdiv.course.lesson import check_parameters
-from fdiv.datasets import load
-from fdiv.experiments.experiment import (
+from fdiv.datasets import check_noise, load, noisy_data
+from fdiv.experiments import (
     Experiment,
-    check_noise,
-    noisy_data,
+    paper_accuracies,
+    recipe,
     run_experiment,
 )
-from fdiv.experiments.grids import kept_folder, log_epoch
-from fdiv.experiments.recipes import (
-    CORRECTIONS,
-    check_method,
-    method_title,
-    methods,
-    recipe,
-)
-from fdiv.experiments.results import paper_accuracies
-from fdiv.learning.training import ORACLE, RULES
+from fdiv.learning import METHODS as ROWS
+from fdiv.learning import ORACLE, RULES, method_title, paper_methods
 from fdiv.noise import labels_sha256
+from fdiv.theory import DIVERGENCES
 
 DATASET = "digits" if MODE == "quick" else "fashion-mnist"
 check_parameters(
     choices={
         "SEEDS": range(1, 101),
-        "CORRECTION": CORRECTIONS,
-        "TRANSITION": ("estimated", "true"),
     },
     MODE=MODE,
     NOISE=NOISE,
@@ -78,8 +75,8 @@ check_parameters(
 )
 NOISE = check_noise(DATASET, NOISE)
 chosen = [
-    check_method(name)
-    for name in (methods() if METHODS == "all" else METHODS.split(","))
+    ROWS.name_of(name)
+    for name in (paper_methods() if METHODS == "all" else METHODS.split(","))
 ]
 
 # %% [markdown]

@@ -39,28 +39,31 @@ import pandas as pd
 import plotly.graph_objects as go
 import torch
 
-from fdiv import DIVERGENCES, claim, divergence, explore
+from fdiv.course import (
+    check_parameters,
+    claim,
+    curves_figure,
+    explore,
+    kept_folder,
+    line_style,
+    watched,
+)
 from fdiv.course.exercises import nb06 as exercises
-from fdiv.course.figures import curves_figure, line_style
-from fdiv.course.lesson import check_parameters
-from fdiv.experiments.experiment import (
+from fdiv.datasets import check_noise, noisy_data
+from fdiv.experiments import (
     ROBUSTNESS_RATES,
     Experiment,
-    check_noise,
-    noisy_data,
-    quick_dataset,
+    our_accuracies,
+    paper_accuracies,
+    paper_robustness,
+    recipe,
     run_experiment,
     stored_result,
 )
-from fdiv.experiments.grids import CHOICES, kept_folder, watched
-from fdiv.experiments.recipes import method_title, recipe
-from fdiv.experiments.results import our_accuracies, paper_accuracies, paper_robustness
-from fdiv.learning.losses import FDivLoss
-from fdiv.learning.models import build_model
-from fdiv.learning.training import fit, predict
+from fdiv.learning import FDivLoss, build_model, fit, method_title, predict
+from fdiv.theory import DIVERGENCES, divergence
 
 check_parameters(
-    choices=CHOICES,
     MODE=MODE,
     NOISE=NOISE,
     METHOD=METHOD,
@@ -68,7 +71,7 @@ check_parameters(
     CORRECTION=CORRECTION,
     TRANSITION=TRANSITION,
 )
-DATASET = quick_dataset("cifar-10") if MODE == "quick" else "cifar-10"
+DATASET = "digits" if MODE == "quick" else "cifar-10"
 NOISE = check_noise("cifar-10", NOISE)
 
 # %% [markdown]

@@ -41,25 +41,21 @@ import pandas as pd
 import plotly.graph_objects as go
 import torch
 
-from fdiv import claim, divergence, noise
+from fdiv import noise
+from fdiv.course import check_parameters, claim, images_figure, watched, with_slider
 from fdiv.course.exercises import nb07 as exercises
-from fdiv.course.figures import images_figure, with_slider
-from fdiv.course.lesson import check_parameters
-from fdiv.experiments.experiment import (
+from fdiv.datasets import check_noise, noisy_data
+from fdiv.experiments import (
     Experiment,
-    check_noise,
-    noisy_data,
+    our_accuracies,
+    paper_accuracies,
+    recipe,
     run_experiment,
 )
-from fdiv.experiments.grids import CHOICES, watched
-from fdiv.experiments.recipes import recipe
-from fdiv.experiments.results import our_accuracies, paper_accuracies
-from fdiv.learning.losses import DMI
-from fdiv.learning.training import fit
-from fdiv.theory import exact
+from fdiv.learning import DMI, fit
+from fdiv.theory import divergence, exact
 
 check_parameters(
-    choices=CHOICES,
     MODE=MODE,
     NOISE=NOISE,
     METHOD=METHOD,

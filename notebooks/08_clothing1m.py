@@ -39,27 +39,32 @@ import pandas as pd
 import plotly.graph_objects as go
 import torch
 
-from fdiv import claim, explore, noise
-from fdiv.course.exercises import nb08 as exercises
-from fdiv.course.figures import (
+from fdiv import noise
+from fdiv.course import (
+    check_parameters,
+    claim,
     curves_figure,
+    explore,
     images_figure,
     line_style,
     matrix_figure,
+    watched,
     with_slider,
 )
-from fdiv.course.lesson import check_parameters
+from fdiv.course.exercises import nb08 as exercises
 from fdiv.datasets import load, noisy_split
-from fdiv.experiments import human_noise
-from fdiv.experiments.experiment import Experiment
-from fdiv.experiments.grids import CHOICES, watched
-from fdiv.experiments.recipes import method_title, recipe
-from fdiv.experiments.results import our_accuracies, paper_accuracies
-from fdiv.learning.training import fit
+from fdiv.experiments import (
+    Experiment,
+    human_noise,
+    our_accuracies,
+    paper_accuracies,
+    recipe,
+)
+from fdiv.learning import fit, method_title
 from fdiv.theory import exact
 
 check_parameters(
-    choices=CHOICES | {"NOISE": ("human",), "TRANSITION": ("estimated",)},
+    choices={"NOISE": ("human",), "TRANSITION": ("estimated",)},
     MODE=MODE,
     NOISE=NOISE,
     METHOD=METHOD,

@@ -36,23 +36,29 @@ import pandas as pd
 import plotly.graph_objects as go
 import torch
 
-from fdiv import (
-    DIVERGENCES,
+from fdiv import noise
+from fdiv.course import (
+    check_parameters,
     claim,
-    divergence,
-    estimate_transition,
+    curves_figure,
     explore,
-    noise,
+    kept_folder,
+    matrix_figure,
+    with_slider,
 )
 from fdiv.course.exercises import nb09 as exercises
-from fdiv.course.figures import curves_figure, matrix_figure, with_slider
-from fdiv.course.lesson import check_parameters
-from fdiv.experiments.experiment import Experiment, noisy_data, run_experiment
-from fdiv.experiments.grids import kept_folder
-from fdiv.experiments.recipes import recipe
-from fdiv.experiments.results import our_accuracies, paper_accuracies, titled
-from fdiv.learning.training import fit, predict
-from fdiv.theory import exact
+from fdiv.datasets import noisy_data
+from fdiv.experiments import (
+    Experiment,
+    our_accuracies,
+    paper_accuracies,
+    recipe,
+    run_experiment,
+    titled,
+)
+from fdiv.learning import fit, predict
+from fdiv.noise import estimate_transition
+from fdiv.theory import DIVERGENCES, divergence, exact
 
 check_parameters(MODE=MODE, SEED=SEED)
 DATASET = "digits" if MODE == "quick" else "mnist"

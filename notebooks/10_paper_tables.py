@@ -36,13 +36,18 @@ import plotly.graph_objects as go
 import torch
 from IPython.display import HTML
 
-from fdiv import DIVERGENCES, claim, divergence, explore, noise
+from fdiv import noise
+from fdiv.course import (
+    beside_figure,
+    check_parameters,
+    claim,
+    curves_figure,
+    explore,
+    line_style,
+    with_slider,
+)
 from fdiv.course.exercises import nb10 as exercises
-from fdiv.course.figures import beside_figure, curves_figure, line_style, with_slider
-from fdiv.course.lesson import check_parameters
-from fdiv.experiments.recipes import method_title
-from fdiv.experiments.results import (
-    KEY,
+from fdiv.experiments import (
     accuracy_column,
     beside,
     errata,
@@ -50,8 +55,8 @@ from fdiv.experiments.results import (
     paper_robustness,
     titled,
 )
-from fdiv.learning.training import RULES
-from fdiv.theory import exact
+from fdiv.learning import RULES, method_title
+from fdiv.theory import DIVERGENCES, divergence, exact
 
 check_parameters(MODE=MODE, SEED=SEED)
 ours = our_accuracies()
@@ -417,7 +422,7 @@ claim(
     .all()
     .all(),
 )
-claim("no run is counted twice", not ours.duplicated(KEY).any())
+claim("no run is counted twice", not ours.duplicated("run").any())
 full = beside("main", mode="paper", dataset="mnist").query("seeds > 0")
 claim(
     "with the paper's recipe we are within half a point of its mean",

@@ -1,1 +1,25 @@
-""""""
+"""The course: what a lesson needs to teach, draw and check itself; names are imported when first used."""
+
+from fdiv.names import lazily
+
+__getattr__, __dir__, __all__ = lazily(
+    "fdiv.course",
+    {
+        "lesson": ("ClaimError", "check_parameters", "claim", "seed_everything", "show_environment"),
+        "explore": ("LiveFigure", "explore"),
+        "watched": ("kept_folder", "log_epoch", "watched"),
+        "figures": (
+            "bars_figure",
+            "beside_figure",
+            "curves_figure",
+            "images_figure",
+            "line_style",
+            "matrix_figure",
+            "noise_figure",
+            "panels_figure",
+            "shares_figure",
+            "simplex_figure",
+            "with_slider",
+        ),
+    },
+)

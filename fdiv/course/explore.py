@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import inspect
-import os
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
+
+from fdiv.device import is_static
 
 if TYPE_CHECKING:
     import ipywidgets
     import plotly.graph_objects as go
 
 Control = tuple | list | dict | bool
-
-
-def is_static() -> bool:
-    """True where nobody can move a slider: ``FDIV_STATIC=1`` (refresh, CI, pages) and Google Colab.
-
-    In Colab a plotly figure inside an output widget stays blank, so the figure is drawn once instead.
-    """
-    return os.environ.get("FDIV_STATIC", "0") not in ("", "0") or "COLAB_RELEASE_TAG" in os.environ
 
 
 def explore(figure_function: Callable[..., go.Figure], **controls: Control) -> None:

@@ -11,25 +11,9 @@ import plotly.io as pio
 import torch
 from torch import Tensor
 
+from fdiv.learning.methods import METHODS
 from fdiv.theory.divergences import divergence
 
-# One colour and one dash per method in every notebook: Okabe and Ito's colour-blind-safe palette, darkened
-# where it is too pale on white; the dash tells two lines apart without any colour.
-STYLES = {
-    "tv": ("#0072B2", "solid"),
-    "js": ("#D55E00", "solid"),
-    "squared-hellinger": ("#009E73", "solid"),
-    "pearson": ("#CC79A7", "solid"),
-    "neyman": ("#56B4E9", "dash"),
-    "kl": ("#E69F00", "dash"),
-    "reverse-kl": ("#7A5C00", "dash"),
-    "jeffrey": ("#5A3E99", "dash"),
-    "ce": ("#444444", "dot"),
-    "blc": ("#6B6B6B", "dashdot"),
-    "flc": ("#8A8A8A", "dashdot"),
-    "dmi": ("#8C2D04", "dot"),
-    "pl": ("#005A32", "dot"),
-}
 # One objective under different labels, where no methods are compared.
 LABELLINGS = {
     "clean labels": ("#0072B2", "solid"),
@@ -62,7 +46,7 @@ pio.templates["fdiv"] = go.layout.Template(
         "height": 380,
         "title": {"x": 0.02, "xanchor": "left", "font": {"size": 15}},
         "hovermode": "closest",
-        "colorway": [colour for colour, _ in STYLES.values()],
+        "colorway": [METHODS[method].colour for method in METHODS],
     }
 )
 pio.templates.default = "fdiv"
@@ -70,7 +54,10 @@ pio.templates.default = "fdiv"
 
 def line_style(method: str) -> dict[str, object]:
     """Colour, dash and width of ``method``, the same in every notebook."""
-    colour, dash = (STYLES | LABELLINGS).get(method, OTHER)
+    if method in METHODS:
+        colour, dash = METHODS[method].colour, METHODS[method].dash
+    else:
+        colour, dash = LABELLINGS.get(method, OTHER)
     return {"color": colour, "dash": dash, "width": 2.5}
 
 
@@ -147,7 +134,7 @@ def bars_figure(values: Mapping[str, float], *, title: str, x_title: str) -> go.
             text=[f"{values[name]:.3f}" for name in names],
             textposition="outside",
             cliponaxis=False,
-            marker_color=[STYLES.get(name, OTHER)[0] for name in names],
+            marker_color=[line_style(name)["color"] for name in names],
             orientation="h",
         )
     )

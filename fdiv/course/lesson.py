@@ -15,10 +15,16 @@ import torch
 from packaging.requirements import Requirement
 
 from fdiv.device import pick_device
-from fdiv.modes import check_mode
+from fdiv.experiments.recipes import check_mode
+from fdiv.learning.methods import CORRECTIONS, METHODS
 
 CLAIM_OK = "ok  "
 PAPERMILL_MARK = "# Parameters"
+CHOICES = {  # of the parameters that name a run, whatever the notebook
+    "METHOD": lambda: tuple(METHODS),
+    "CORRECTION": lambda: CORRECTIONS,
+    "TRANSITION": lambda: ("estimated", "true"),
+}
 
 
 class ClaimError(AssertionError):
@@ -31,11 +37,18 @@ def claim(sentence: str, condition: object) -> None:
     The printed line carries no measured number, so that nbval can compare it to the letter on any machine.
 
     sentence: what the reader should take away, in words.
-    condition: a bool, or a NumPy or torch scalar; an array is refused because "all" or "any" must be said.
+    condition: True or False, of Python, NumPy or torch. Nothing else passes: nan is not false, and neither is
+        a list or a text.
+
+    >>> claim("two is more than one", 2 > 1)
+    ok  two is more than one
     """
-    if getattr(condition, "ndim", 0):
-        raise TypeError(f"the claim {sentence!r} got an array: reduce it with .all() or .any()")
-    if not bool(condition):
+    value = condition.item() if getattr(condition, "ndim", None) == 0 else condition
+    if not isinstance(value, bool):
+        array = "an array: reduce it with .all() or .any()"
+        got = array if hasattr(value, "ndim") else f"{value!r}, not True or False"
+        raise TypeError(f"the claim {sentence!r} got {got}")
+    if not value:
         raise ClaimError(f"claim does not hold: {sentence}")
     print(f"{CLAIM_OK}{sentence}")
 
@@ -53,7 +66,7 @@ def check_parameters(
     """Refuse what a notebook cannot run with: an unknown MODE, a bad seed, a misspelt papermill parameter.
 
     parameters: every name of the cell tagged ``parameters`` with its value.
-    choices: the values allowed for a name, where it has a list.
+    choices: the values allowed for a name, where it has a list; METHOD, CORRECTION and TRANSITION have one.
     """
     refuse_unknown(_injected_names(), parameters)
     for name, value in parameters.items():
@@ -110,6 +123,8 @@ def _check_value(name: str, value: object, allowed: Collection[object] | None) -
         check_mode(value)
     if name == "SEED" and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
         raise ValueError(f"SEED is {value!r}, which is not a whole number from 0 up")
+    if allowed is None and name in CHOICES:
+        allowed = CHOICES[name]()
     if allowed is not None and value not in allowed:
         raise ValueError(f"{name} is {value!r}, which is not one of {', '.join(map(repr, allowed))}")
 

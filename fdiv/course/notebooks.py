@@ -24,16 +24,16 @@ from filelock import FileLock, Timeout
 from nbformat import NotebookNode
 from traitlets.config import Config
 
-from fdiv.course.lesson import CLAIM_OK, IN_GRID, assigned_literals, refuse_unknown
+from fdiv.course.lesson import CLAIM_OK, assigned_literals, refuse_unknown
+from fdiv.course.watched import IN_GRID
+from fdiv.datasets import CATALOGUE
 from fdiv.experiments.experiment import Experiment, plan, stored_result
 from fdiv.experiments.grid import LOG, ONE_AT_A_TIME, Outcome, environment, log_head, train_here
+from fdiv.experiments.recipes import check_mode
 from fdiv.files import ROOT, write_text
-from fdiv.modes import check_mode
-from fdiv.names import key
 
 FOLDER = ROOT / "notebooks"
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
-FOLDERS = ("FDIV_RUNS", "FDIV_DATA", "FDIV_CLOTHING1M")  # which a kernel, started elsewhere, must find too
 CELL_TIMEOUT_QUICK = 300
 # The kernel's own log: warnings about its sockets, and now and then the interrupt that ends it. What a cell
 # does wrong comes back as an output, and a kernel that dies as an exception: neither passes through this log.
@@ -41,13 +41,6 @@ QUIET_KERNEL = ["--log-level=CRITICAL"]
 
 
 GRID = "grid"  # the tag of the cells that train one run and show what came out
-NOTEBOOKS = {  # of the datasets that have one
-    "mnist": "04_mnist",
-    "fashion-mnist": "05_fashion_mnist",
-    "cifar-10": "06_cifar10",
-    "cifar-100": "07_cifar100",
-    "clothing1m": "08_clothing1m",
-}
 
 
 class NotebookError(ValueError):
@@ -229,7 +222,7 @@ def execute_notebook(experiment: Experiment, runs: str) -> Outcome:
 
     runs: the folder of all runs.
     """
-    name = {key(dataset): name for dataset, name in NOTEBOOKS.items()}.get(key(experiment.dataset))
+    name = CATALOGUE[experiment.dataset].notebook
     if name is None or experiment.variant != "paper":
         return train_here(experiment, runs)
     start, error = time.perf_counter(), None
@@ -335,9 +328,7 @@ def _kernel_variables(quick: bool) -> dict[str, str]:
     package = str(ROOT)
     paths = [package, *filter(None, [os.environ.get("PYTHONPATH")])]
     threads = {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")} if quick else {}
-    folders = {name: os.environ[name] for name in FOLDERS if os.environ.get(name)}
     return {
-        **{name: str(Path(folder).expanduser().absolute()) for name, folder in folders.items()},
         "PYTHONPATH": os.pathsep.join(paths),
         "FDIV_STATIC": "1",
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",

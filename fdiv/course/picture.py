@@ -10,10 +10,10 @@ from pathlib import Path
 import nbformat
 import numpy as np
 
-from fdiv.course.figures import STYLES
 from fdiv.course.notebooks import FOLDER
 from fdiv.course.pages import PLOTLY
 from fdiv.files import ROOT
+from fdiv.learning.methods import METHODS
 
 PICTURE = ROOT / "data" / "figures" / "start_here.png"
 TITLES = ("Accuracy on clean test digits", "Wrong labels learned by heart")
@@ -50,7 +50,7 @@ def draw(path: Path = PICTURE) -> Path:
 
     curves = stored_curves()
     figure, axes = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
-    colours = {"cross-entropy": STYLES["ce"][0], "total variation": STYLES["tv"][0]}
+    colours = {"cross-entropy": METHODS["ce"].colour, "total variation": METHODS["tv"].colour}
     for axis, (title, lines) in zip(axes, curves.items(), strict=True):
         for name, y in lines.items():
             axis.plot(

@@ -2,8 +2,8 @@
 
 A run is trained once, in ``runs/train/<name>``, whichever grid asks for it, and is finished when its
 ``result.json`` is there. ``runs/<grid>/grid.csv`` lists the runs of a grid with their state. Dask
-decides only what runs where: a worker, the scheduler or the command may be killed at any time, and the grid called again
-does what is left, from the checkpoints.
+decides only what runs where: a worker, the scheduler or the command may be killed at any time, and the
+grid called again does what is left, from the checkpoints.
 """
 
 from __future__ import annotations
@@ -31,16 +31,17 @@ import pandas as pd
 import torch
 from tqdm import tqdm
 
-from fdiv.datasets import Dataset, noisy_split
+from fdiv.datasets import CATALOGUE, Dataset, noisy_split
 from fdiv.device import usable_cores
 from fdiv.experiments.experiment import Experiment, Plan, plan, run_experiment, stored_result
-from fdiv.experiments.recipes import STAGES, Recipe, needs_transition, stages_before
+from fdiv.experiments.recipes import MODES
 from fdiv.experiments.results import FIELDS, ROW, TABLES, our_accuracies, paper_robustness, paper_table
 from fdiv.files import runs_folder, write_text
 from fdiv.learning.losses import CrossEntropy
+from fdiv.learning.methods import needs_transition
+from fdiv.learning.recipe import STAGES, Recipe, stages_before
 from fdiv.learning.training import TrainingFailed, train
-from fdiv.modes import MODES
-from fdiv.names import choose, key
+from fdiv.names import choose
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -107,12 +108,10 @@ def _check_size(count: int) -> None:
 
 
 def _unique(runs: Iterable[Experiment]) -> list[Experiment]:
-    """Return each run once, by its digest, with its names as we spell them but for the data asked for."""
+    """Return each run once, by its digest, in canonical names and with the dataset that was asked for."""
     unique: dict[str, Experiment] = {}
     for run in runs:
-        planned = plan(run)
-        names = replace(planned.experiment, dataset=str(run.dataset), noise=str(run.noise))
-        unique.setdefault(planned.digest, names if planned.experiment.mode == "quick" else planned.experiment)
+        unique.setdefault(plan(run).digest, run.canonical())
     return list(unique.values())
 
 
@@ -191,10 +190,9 @@ def change(runs: Sequence[Experiment], changes: Mapping[str, Sequence[str]]) -> 
 def select(runs: Sequence[Experiment], only: Mapping[str, Sequence[str]]) -> list[Experiment]:
     """Return the runs whose fields have one of the given values, as by ``--only method=tv,js seed=0``."""
     for name, values in only.items():
-        present = {key(getattr(run, name)): str(getattr(run, name)) for run in runs}
-        what = f"{name} among the runs of this grid"
-        chosen = {key(choose(what, value, tuple(present.values()))) for value in values}
-        runs = [run for run in runs if key(getattr(run, name)) in chosen]
+        present = tuple(dict.fromkeys(str(getattr(run, name)) for run in runs))
+        chosen = {choose(f"{name} among the runs of this grid", value, present) for value in values}
+        runs = [run for run in runs if str(getattr(run, name)) in chosen]
     return list(runs)
 
 
@@ -507,17 +505,6 @@ def _gpus() -> list[str]:
 
 # ------------------------------------------------------------------ how long they take
 
-# Training images, their channels and their side in pixels, and the classes.
-IMAGES = {
-    "digits": (1_000, 1, 8, 10),
-    "paired-digits": (5_000, 1, 16, 100),
-    "mnist": (50_000, 1, 28, 10),
-    "fashion-mnist": (50_000, 1, 28, 10),
-    "cifar-10": (40_000, 3, 32, 10),
-    "cifar-100": (40_000, 3, 32, 100),
-    "clothing1m": (14 * 18_976, 3, 256, 14),
-}
-
 
 def forecast(runs: Sequence[Experiment], workers: int) -> str:
     """Return what a grid would do: every run, then per dataset their number and how long they would take.
@@ -574,13 +561,13 @@ def _measured() -> dict[tuple[str, str], float]:
 @cache
 def _timed(dataset: str, model: str, augment: str) -> float:
     """Return the seconds of an epoch, from the second of two on a few made-up images."""
-    count, channels, size, num_classes = IMAGES[dataset]
-    few = 16 if size > 100 else 256
+    entry = CATALOGUE[dataset]
+    few, num_classes = 16 if entry.shape[-1] > 100 else 256, entry.num_classes
     model = "resnet-50-random" if model == "resnet-50" else model  # which needs no download
-    images = torch.randint(256, (few + few // 4, channels, size, size), dtype=torch.uint8)
+    images = torch.randint(256, (few + few // 4, *entry.shape), dtype=torch.uint8)
     labels = torch.arange(len(images)) % num_classes
     data = Dataset("made up", images, labels, images[: few // 4], labels[: few // 4], num_classes)
     recipe = Recipe(model=model, schedule=((2, 1e-3),), batch_size=min(few, 64), augment=augment)
     split = noisy_split(data, labels, validation=few // 4)
     run = train(split, recipe, CrossEntropy(num_classes), progress=False)
-    return float(run.history["seconds"].iloc[-1]) * count / few
+    return float(run.history["seconds"].iloc[-1]) * entry.train / few

@@ -1,4 +1,4 @@
-"""What to train with, per dataset, method and MODE: the paper's settings live here and nowhere else.
+"""The numbers that networks are trained with: the paper's and ours, and nothing else.
 
 Three kinds of numbers, told apart by the ``source`` of a recipe:
 
@@ -12,180 +12,34 @@ et al. (2017) for BLC and FLC, Xu et al. (2019) for DMI, and Wei's multi-class p
 
 On CIFAR and Clothing1M a method starts from a warm-up with cross-entropy. It is one recipe for all of them,
 so that it is trained once, see ``fdiv.learning.training.fit``.
+
+A dataset's row names its family of recipes, a method's row names the family within it: ``RECIPES`` is a table
+of MODE, dataset's family and method's family.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Any, Literal
 
-from torch import Tensor
-
-from fdiv.learning.losses import (
-    DMI,
-    BackwardCorrection,
-    CrossEntropy,
-    FDivLoss,
-    ForwardCorrection,
-    NoisyLabelLoss,
-    PeerLoss,
-    peer_schedule,
-    trains_forward,
-)
-from fdiv.modes import check_mode
+from fdiv.datasets import CATALOGUE
+from fdiv.learning.methods import METHODS
+from fdiv.learning.recipe import Recipe
 from fdiv.names import choose
-from fdiv.theory.divergences import DIVERGENCES, divergence
 
-BASELINES = {
-    "ce": "Cross-entropy",
-    "blc": "Backward correction",
-    "flc": "Forward correction",
-    "dmi": "DMI",
-    "pl": "Peer loss",
+__all__ = ["MODES", "RECIPES", "ROBUSTNESS_RATES", "VARIANTS", "check_mode", "recipe"]
+
+Mode = Literal["quick", "laptop", "paper"]
+MODES = {
+    "quick": "the embedded digits, about a minute on two cores",
+    "laptop": "the real dataset with a CPU-sized budget, minutes",
+    "paper": "the paper's recipe, meant for a GPU",
 }
-OURS = {
-    "ratio": "Ratio rule",
-    "pearson-logit": "Pearson χ² on logits",
-    "plugin": "Plug-in Pearson χ²",
-}
-NEEDS_TRANSITION = ("blc", "flc")
-# What may be trained before a run, see stages_before.
-WARM_UP, ESTIMATE_T = STAGES = ("warm-up", "estimate-T")
-CORRECTIONS = ("none", "paper", "exact", "forward")
+ROBUSTNESS_RATES = tuple(round(0.09 * step, 2) for step in range(10))  # of the paper's robustness figure
 VARIANTS = {
     "paper": "as the paper says",
-    "paper-low-rate": "the paper's second setting: half the initial learning rate",
     "authors-code": "what the authors' program does where it differs from the paper",
 }
-QUICK_DATA = {  # what MODE quick reads in place of a dataset
-    "digits": "digits",
-    "paired-digits": "paired-digits",
-    "mnist": "digits",
-    "fashion-mnist": "digits",
-    "cifar-10": "digits",
-    "cifar-100": "paired-digits",
-    "clothing1m": "digits",
-}
-DATASETS = tuple(QUICK_DATA)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Recipe:
-    """How one network is trained.
-
-    model: a name of ``fdiv.learning.models.MODELS``.
-    schedule: (epochs, learning rate) after one another; the sum of the epochs is the length of the run.
-    optimiser: "adam", "adagrad" or "sgd"; ``momentum`` is for the last.
-    mean, std: subtracted from pixels in [0, 1], and what they are divided by; one number or one per channel.
-    augment: a name of ``fdiv.learning.augment.AUGMENTATIONS``.
-    product: how the term over the product distribution is taken, see ``FDivLoss``.
-    warm_up: trained first; its best weights, judged on noisy validation data, are where this recipe starts.
-    warm_up_method: what it is trained with, "ce", "ratio" or "pearson-logit".
-    source: where these numbers come from.
-    """
-
-    model: str
-    schedule: tuple[tuple[int, float], ...]
-    optimiser: str = "adam"
-    momentum: float = 0.0
-    weight_decay: float = 0.0
-    batch_size: int = 128
-    mean: tuple[float, ...] = (0.0,)
-    std: tuple[float, ...] = (1.0,)
-    augment: str = "none"
-    product: str = "exact"
-    warm_up: Recipe | None = None
-    warm_up_method: str = "ce"
-    source: str = ""
-
-    @property
-    def epochs(self) -> int:
-        """How many epochs the schedule has, the warm-up not counted."""
-        return sum(epochs for epochs, _ in self.schedule)
-
-    def learning_rate(self, epoch: int) -> float:
-        """The learning rate of ``epoch``, counted from 0."""
-        last = 0
-        for epochs, rate in self.schedule:
-            last += epochs
-            if epoch < last:
-                return rate
-        raise ValueError(f"epoch {epoch} lies beyond the {self.epochs} epochs of the schedule")
-
-
-def quick_dataset(dataset: str) -> str:
-    """What MODE quick reads in place of a dataset."""
-    return QUICK_DATA[choose("dataset", dataset, DATASETS)]
-
-
-def methods() -> tuple[str, ...]:
-    """The thirteen of the paper: its five baselines and every registered divergence."""
-    return (*BASELINES, *DIVERGENCES)
-
-
-def method_title(method: str, correction: str = "none") -> str:
-    """How a figure or a table calls the method."""
-    title = (BASELINES | OURS).get(method) or divergence(method).title
-    return title if correction == "none" else f"{title}, {correction} correction"
-
-
-def needs_transition(method: str, correction: str = "none") -> bool:
-    """Whether the loss is built with a transition matrix."""
-    return method in NEEDS_TRANSITION or correction != "none"
-
-
-def stages_before(recipe: Recipe, estimate_T: bool) -> dict[str, tuple[str, Recipe]]:
-    """What is trained before ``recipe``: the name of each stage with its method and its own recipe.
-
-    That is the warm-up and, where T is to be estimated, a network trained with cross-entropy, unless the
-    warm-up is one.
-    """
-    stages = {}
-    if recipe.warm_up is not None:
-        stages[WARM_UP] = (recipe.warm_up_method, recipe.warm_up)
-    if estimate_T and (recipe.warm_up is None or recipe.warm_up_method != "ce"):
-        stages[ESTIMATE_T] = ("ce", recipe)
-    return stages
-
-
-def build_loss(
-    method: str,
-    num_classes: int,
-    *,
-    label_prior: Tensor | None = None,
-    T: object = None,
-    correction: str = "none",
-    product: str = "exact",
-) -> NoisyLabelLoss:
-    """The loss of ``method``.
-
-    T: what BLC, FLC and a corrected divergence correct with; no other method takes it.
-    correction: "paper", "exact" or "forward" for a divergence, see ``FDivLoss``.
-    """
-    method, correction = check_method(method), check_correction(method, correction)
-    needed = needs_transition(method, correction)
-    if (T is not None) != needed:
-        raise ValueError(f"method {method!r} {'needs' if needed else 'takes no'} transition matrix T")
-    match method:
-        case "ce":
-            return CrossEntropy(num_classes)
-        case "ratio":
-            return CrossEntropy(num_classes, label_prior=label_prior)
-        case "blc":
-            return BackwardCorrection(T)
-        case "flc":
-            return ForwardCorrection(T)
-        case "dmi":
-            return DMI(num_classes)
-        case "pl":
-            return PeerLoss(num_classes, peer_schedule, product=product, label_prior=label_prior)
-        case "pearson-logit":
-            return FDivLoss("pearson", num_classes, score="logit", product=product, label_prior=label_prior)
-        case "plugin":
-            return FDivLoss("pearson", num_classes, variational="plugin", barrier=1.0)
-    if correction == "none":
-        return FDivLoss(method, num_classes, product=product, label_prior=label_prior)
-    return FDivLoss(method, num_classes, label_prior=label_prior, transition=T, correction=correction)
-
 
 # ------------------------------------------------------------------ MNIST and Fashion-MNIST
 
@@ -200,7 +54,6 @@ PAPER_DF = Recipe(
     source="paper, appendix C.5",
     **_MNIST_PIXELS,
 )
-PAPER_DF_LOW_RATE = replace(PAPER_DF, schedule=tuple((n, rate / 2) for n, rate in PAPER_DF.schedule))
 # The first comparison of its chain of "elif epoch > 20 / 40 / 60" is always true from epoch 21 on.
 AUTHORS_CODE = replace(
     PAPER_DF, schedule=((21, 1e-3), (59, 5e-4)), product="sampled", source="the authors' program"
@@ -425,11 +278,11 @@ QUICK_PAIRS_WARM = replace(QUICK_PAIRS_DF, batch_size=256, warm_up_method="ratio
 # ------------------------------------------------------------------ which of them
 
 Recipes = dict[str, Recipe]
-REST = "any other method"
+REST = "df"  # the family of a method that the family of a dataset does not name
 
 
 def _cifar100(recipes: Recipes) -> Recipes:
-    """The same with the pixels of CIFAR-100."""
+    """Return the same recipes with the pixels of CIFAR-100."""
 
     def on_cifar100(one: Recipe) -> Recipe:
         warm_up = one.warm_up and on_cifar100(one.warm_up)
@@ -439,102 +292,87 @@ def _cifar100(recipes: Recipes) -> Recipes:
 
 
 def _longer_warm_up(recipes: Recipes) -> Recipes:
-    """The same with the warm-up of 240 epochs that the paper has for CIFAR-100."""
+    """Return the same recipes with the warm-up of 240 epochs that the paper has for CIFAR-100."""
     warm_up = replace(PAPER_CIFAR_CE, source="paper, appendix C.5; rates from the authors' program")
     return {method: replace(one, warm_up=warm_up) if one.warm_up else one for method, one in recipes.items()}
 
 
-_LAPTOP_MNIST = {
-    "blc": LAPTOP_CORRECTION,
-    "flc": LAPTOP_CORRECTION,
-    "dmi": LAPTOP_DMI,
-    "plugin": LAPTOP_WARM,
-    REST: LAPTOP_DF,
-}
 _LAPTOP_CIFAR = {
     "ce": LAPTOP_CIFAR_CE,
-    "ratio": LAPTOP_CIFAR_CE,
     "dmi": LAPTOP_CIFAR_DMI,
-    "plugin": LAPTOP_CIFAR_WARM,
+    "warm": LAPTOP_CIFAR_WARM,
     REST: LAPTOP_CIFAR_DF,
-}
-_PAPER_MNIST = {
-    "blc": PAPER_CORRECTION,
-    "flc": PAPER_CORRECTION,
-    "dmi": PAPER_DMI,
-    "plugin": PAPER_WARM,
-    REST: PAPER_DF,
 }
 _PAPER_CIFAR = {
     "ce": PAPER_CIFAR_CE,
-    "ratio": PAPER_CIFAR_CE,
-    "blc": PAPER_CIFAR_CORRECTION,
-    "flc": PAPER_CIFAR_CORRECTION,
+    "correction": PAPER_CIFAR_CORRECTION,
     "dmi": PAPER_CIFAR_DMI,
-    "plugin": PAPER_CIFAR_WARM,
+    "warm": PAPER_CIFAR_WARM,
     REST: PAPER_CIFAR_DF,
 }
-_PAPER_CLOTHING = {
-    "ce": PAPER_CLOTHING_CE,
-    "ratio": PAPER_CLOTHING_CE,
-    "blc": PAPER_CLOTHING_CORRECTION,
-    "flc": PAPER_CLOTHING_CORRECTION,
-    "dmi": PAPER_CLOTHING_DMI,
-    "plugin": PAPER_CLOTHING_WARM,
-    REST: PAPER_CLOTHING_DF,
-}
-_QUICK = {"dmi": QUICK_DMI, "plugin": QUICK_WARM, REST: QUICK}
-_QUICK_PAIRS = {
-    "ce": QUICK_PAIRS_CE,
-    "ratio": QUICK_PAIRS_CE,
-    "dmi": QUICK_PAIRS_DMI,
-    "plugin": QUICK_PAIRS_WARM,
-    REST: QUICK_PAIRS_DF,
-}
-_RECIPES = {
-    "quick": {"digits": _QUICK, "paired-digits": _QUICK_PAIRS},
+# A MODE, the family of a dataset, the family of a method.
+RECIPES: dict[str, dict[str, Recipes]] = {
+    "quick": {
+        "digits": {"dmi": QUICK_DMI, "warm": QUICK_WARM, REST: QUICK},
+        "paired-digits": {
+            "ce": QUICK_PAIRS_CE,
+            "dmi": QUICK_PAIRS_DMI,
+            "warm": QUICK_PAIRS_WARM,
+            REST: QUICK_PAIRS_DF,
+        },
+    },
     "laptop": {
-        "mnist": _LAPTOP_MNIST,
-        "fashion-mnist": _LAPTOP_MNIST,
+        "mnist": {
+            "correction": LAPTOP_CORRECTION,
+            "dmi": LAPTOP_DMI,
+            "warm": LAPTOP_WARM,
+            REST: LAPTOP_DF,
+        },
         "cifar-10": _LAPTOP_CIFAR,
         "cifar-100": _cifar100(_LAPTOP_CIFAR | {"dmi": LAPTOP_CIFAR100_DMI}),
     },
     "paper": {
-        "mnist": _PAPER_MNIST,
-        "fashion-mnist": _PAPER_MNIST,
+        "mnist": {
+            "correction": PAPER_CORRECTION,
+            "dmi": PAPER_DMI,
+            "warm": PAPER_WARM,
+            REST: PAPER_DF,
+        },
         "cifar-10": _PAPER_CIFAR,
-        "cifar-100": _cifar100(
-            _longer_warm_up(_PAPER_CIFAR | dict.fromkeys(("blc", "flc"), PAPER_CIFAR100_CORRECTION))
-        ),
-        "clothing1m": _PAPER_CLOTHING,
+        "cifar-100": _cifar100(_longer_warm_up(_PAPER_CIFAR | {"correction": PAPER_CIFAR100_CORRECTION})),
+        "clothing1m": {
+            "ce": PAPER_CLOTHING_CE,
+            "correction": PAPER_CLOTHING_CORRECTION,
+            "dmi": PAPER_CLOTHING_DMI,
+            "warm": PAPER_CLOTHING_WARM,
+            REST: PAPER_CLOTHING_DF,
+        },
     },
 }
-_CLEAN = {  # the methods of the paper's table on clean labels; the others are trained as on noisy ones
-    "mnist": {"ce": PAPER_CLEAN_CE, "ratio": PAPER_CLEAN_CE},
-    "fashion-mnist": {"ce": PAPER_CLEAN_CE, "ratio": PAPER_CLEAN_CE},
-    "cifar-10": {
-        "ce": PAPER_CLEAN_CIFAR_CE,
-        "ratio": PAPER_CLEAN_CIFAR_CE,
-        **dict.fromkeys(DIVERGENCES, PAPER_CLEAN_CIFAR_DF),
-    },
-    "cifar-100": _cifar100(
-        {
-            "ce": PAPER_CLEAN_CIFAR100_CE,
-            "ratio": PAPER_CLEAN_CIFAR100_CE,
-            **dict.fromkeys(DIVERGENCES, PAPER_CLEAN_CIFAR100_DF),
-        }
-    ),
+# Clean labels in MODE paper, for the families in the paper's table; others are trained as on noisy labels.
+_CLEAN: dict[str, Recipes] = {
+    "mnist": {"ce": PAPER_CLEAN_CE},
+    "cifar-10": {"ce": PAPER_CLEAN_CIFAR_CE, REST: PAPER_CLEAN_CIFAR_DF},
+    "cifar-100": _cifar100({"ce": PAPER_CLEAN_CIFAR100_CE, REST: PAPER_CLEAN_CIFAR100_DF}),
 }
-_VARIANTS = {
-    "paper-low-rate": dict.fromkeys(("mnist", "fashion-mnist"), PAPER_DF_LOW_RATE),
-    "authors-code": {
-        "mnist": AUTHORS_CODE,
-        "fashion-mnist": AUTHORS_CODE,
-        "cifar-10": AUTHORS_CODE_CIFAR,
-        "cifar-100": _cifar100({REST: AUTHORS_CODE_CIFAR})[REST],
-        "clothing1m": AUTHORS_CODE_CLOTHING,
-    },
+_AUTHORS_CODE = {
+    "mnist": AUTHORS_CODE,
+    "cifar-10": AUTHORS_CODE_CIFAR,
+    "cifar-100": _cifar100({REST: AUTHORS_CODE_CIFAR})[REST],
+    "clothing1m": AUTHORS_CODE_CLOTHING,
 }
+
+
+def check_mode(mode: Any) -> Mode:
+    """Return ``mode`` unchanged, or raise a ``ValueError`` that names the valid ones.
+
+    >>> check_mode("quick")
+    'quick'
+    """
+    if mode not in MODES:
+        choices = ", ".join(f"{name!r} ({what})" for name, what in MODES.items())
+        raise ValueError(f"MODE is {mode!r}, which is not one of {choices}")
+    return mode
 
 
 def recipe(
@@ -546,64 +384,46 @@ def recipe(
     variant: str = "paper",
     clean: bool = False,
 ) -> Recipe:
-    """The recipe for a method on a dataset.
+    """Return the recipe for a method on a dataset.
 
-    dataset: a name of ``DATASETS``. The digits and their pairs have the quick recipes only, MODE quick means
-        them; Clothing1M is too large for MODE laptop.
+    dataset: a name of ``fdiv.datasets.CATALOGUE``. In MODE quick its stand-in counts. A dataset that is its
+        own stand-in has the quick recipe in every MODE; Clothing1M is too large for MODE laptop.
     correction: "exact" starts from the ratio rule, since T^-1 magnifies the noise of the gradient, and from
         random weights it can lose a class; "forward" starts from Pearson on logits; "paper" is trained as the
         paper does.
-    variant: a name of ``VARIANTS``; all but "paper" concern the divergences in MODE paper.
+    variant: a name of ``VARIANTS``; "authors-code" concerns the divergences in MODE paper.
     clean: whether the labels are clean, for which the paper has schedules of its own (MODE paper only).
+
+    >>> recipe("mnist", "tv", "paper").schedule
+    ((20, 0.001), (20, 0.0002), (20, 0.0001), (20, 2e-05))
     """
-    mode, method = check_mode(mode), check_method(method)
-    dataset, variant = choose("dataset", dataset, DATASETS), choose("variant", variant, tuple(VARIANTS))
-    if variant != "paper":
-        return _variant(dataset, method, mode, variant)
-    if mode == "quick":
-        dataset = quick_dataset(dataset)
-    elif dataset in _RECIPES["quick"]:
-        mode = "quick"
-    elif dataset not in _RECIPES[mode]:
-        raise ValueError(f"{dataset} has no recipe for MODE {mode!r}: choose MODE 'quick' or 'paper'")
-    recipes = _RECIPES[mode][dataset]
-    if clean and mode == "paper":
-        recipes = recipes | _CLEAN.get(dataset, {})
-    if correction == "forward":
-        return _forward(recipes["plugin"])
-    return recipes.get("plugin" if correction == "exact" else method, recipes[REST])
+    mode, row = check_mode(mode), METHODS[method]
+    entry, variant = CATALOGUE[dataset], choose("variant", variant, tuple(VARIANTS))
+    if variant == "authors-code":
+        if mode != "paper" or row.group != "divergence":
+            raise ValueError(f"variant {variant!r} concerns only the divergences in MODE 'paper'")
+        return _AUTHORS_CODE[
+            choose(f"family of datasets with variant {variant!r}", entry.recipes, tuple(_AUTHORS_CODE))
+        ]
+    if mode == "quick" or entry.stand_in is None:
+        mode, entry = "quick", CATALOGUE[entry.stand_in or entry.name]
+    if entry.recipes not in RECIPES[mode]:
+        have = " or ".join(f"MODE {m!r}" for m in MODES if m == "quick" or entry.recipes in RECIPES[m])
+        raise ValueError(f"{entry.name} has no recipe for MODE {mode!r}: choose {have}")
+    recipes = RECIPES[mode][entry.recipes]
+    if correction in ("exact", "forward"):
+        warm = recipes.get("warm", recipes[REST])
+        return _forward(warm) if correction == "forward" else warm
+    if clean and mode == "paper" and row.recipe in _CLEAN.get(entry.recipes, {}):
+        return _CLEAN[entry.recipes][row.recipe]
+    return recipes.get(row.recipe, recipes[REST])
 
 
 def _forward(one: Recipe) -> Recipe:
-    """The same in smaller batches after a warm-up on free scores: from random weights, pairs can merge."""
+    """Return ``one`` in smaller batches after a warm-up on free scores: else pairs of classes can merge."""
     return replace(
         one,
-        batch_size=one.warm_up.batch_size,
+        batch_size=one.warm_up.batch_size if one.warm_up else one.batch_size,
         warm_up_method="pearson-logit",
         source="ours: a warm-up with Pearson on logits, then the method",
     )
-
-
-def _variant(dataset: str, method: str, mode: str, variant: str) -> Recipe:
-    if mode != "paper" or method in (BASELINES | OURS):
-        raise ValueError(f"variant {variant!r} concerns only the divergences in MODE 'paper'")
-    return _VARIANTS[variant][choose(f"dataset with variant {variant!r}", dataset, tuple(_VARIANTS[variant]))]
-
-
-def check_method(method: str) -> str:
-    """The canonical name of a method, or a ``ValueError`` that names the valid ones."""
-    own = {name: name for name in (*BASELINES, *OURS)}
-    return choose("method", method, own | DIVERGENCES.aliases())
-
-
-def check_correction(method: str, correction: str) -> str:
-    """``correction``, or a ``ValueError`` where there is none of that name or the method takes none."""
-    correction = choose("correction", correction, CORRECTIONS)
-    if correction != "none" and method in (BASELINES | OURS):
-        raise ValueError(f"correction {correction!r} is for the divergences; method {method!r} takes none")
-    if correction == "forward" and not trains_forward(divergence(method)):
-        raise ValueError(
-            f"correction 'forward' trains through f', which is a step for {method!r}: choose another"
-            " divergence"
-        )
-    return correction

@@ -23,9 +23,9 @@ import torch
 from filelock import FileLock
 
 from fdiv.device import pick_device
-from fdiv.experiments.recipes import method_title, methods, needs_transition
 from fdiv.files import PAPER, RESULTS, ROOT, write_text
-from fdiv.learning.training import ORACLE, RULES
+from fdiv.learning.methods import method_title, needs_transition, paper_methods
+from fdiv.learning.runs import ORACLE, RULES
 from fdiv.names import choose
 
 ROW = ["dataset", "noise", "method"]
@@ -96,7 +96,7 @@ def paper_table(table: str) -> pd.DataFrame:
         return paper[paper["table"] == table].drop(columns="table").reset_index(drop=True)
     printed = paper[paper["table"].isin(["main", "main-full"])].drop_duplicates(ROW)
     settings = printed[["dataset", "noise"]].drop_duplicates()
-    rows = settings.merge(pd.DataFrame({"method": methods()}), how="cross")
+    rows = settings.merge(pd.DataFrame({"method": paper_methods()}), how="cross")
     return rows.merge(printed.drop(columns="table"), on=ROW, how="left")
 
 

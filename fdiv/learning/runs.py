@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import zipfile
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,7 +18,7 @@ from fdiv.files import write_state
 from fdiv.learning.models import MODELS, build_model
 from fdiv.names import choose
 
-__all__ = ["ORACLE", "RULES", "Run", "load_run", "save_run"]
+__all__ = ["ORACLE", "RULES", "Run", "load_run", "read_state", "save_run", "stored_digest"]
 
 RULES = {
     "last": "the last epoch",
@@ -75,15 +77,17 @@ class Run:
         return pd.DataFrame(rows).assign(regret=lambda table: best - table["test_accuracy"])
 
 
-def save_run(run: Run, path: str | os.PathLike, model: str, split: NoisySplit, about: str) -> None:
-    """Write ``run`` to ``path``, whole or not at all: what ``Run`` has, and no state of an optimiser.
+def save_run(run: Run, path: str | os.PathLike, model: str, split: NoisySplit, digest: str) -> None:
+    """Write ``run`` to ``path``, whole or not at all: the fields of ``Run``, and no state of an optimiser.
 
-    model, split: the name of the network, and what it was built for.
-    about: what the run is, for ``load_run`` to compare.
+    model, split: the name of the network, and the data that it was built for.
+    digest: the identity of the run, for ``load_run`` to compare.
     """
-    copies = {id(state): _on_cpu(state) for state in run.weights.values()}  # rules may share their weights
-    state = {
-        "about": about,
+    copies = {  # rules may share their weights
+        id(state): {name: tensor.cpu() for name, tensor in state.items()} for state in run.weights.values()
+    }
+    fields = {
+        "digest": digest,
         "model": model,
         "shape": list(split.train_images.shape[1:]),
         "num_classes": split.num_classes,
@@ -92,28 +96,54 @@ def save_run(run: Run, path: str | os.PathLike, model: str, split: NoisySplit, a
         "diagnosis": list(run.diagnosis),
         "T": None if run.T is None else torch.as_tensor(run.T),
     }
-    write_state(state, path)
+    write_state(fields, path)
 
 
-def load_run(path: str | os.PathLike, about: str) -> Run | None:
-    """What ``save_run`` wrote; None where there is nothing, nothing whole, or a run about something else."""
+def load_run(path: str | os.PathLike, digest: str) -> Run | None:
+    """Return what ``save_run`` wrote; None where there is nothing, nothing whole, or another run."""
     device = pick_device()
     try:
-        state = torch.load(path, map_location=device, weights_only=True)
-    except Exception:  # missing, cut off, or no file of torch at all: in every case there is no run
+        fields = read_state(path, device)
+        if fields.get("digest") != digest:
+            return None
+        name = f"{fields['model']}-random"  # weights of ImageNet would only be replaced
+        with torch.random.fork_rng(devices=[]):
+            images = torch.empty(0, *fields["shape"])
+            model = build_model(name if name in MODELS else fields["model"], images, fields["num_classes"])
+        T = None if fields["T"] is None else fields["T"].cpu().numpy()
+        history, diagnosis = pd.DataFrame(fields["history"]), tuple(fields["diagnosis"])
+        run = Run(model.to(device).eval(), history, fields["weights"], diagnosis, T)
+        run.use("noisy-objective")
+    except (OSError, KeyError, TypeError, ValueError):  # missing, damaged, foreign: there is no such run
         return None
-    if not isinstance(state, dict) or state.get("about") != about:
-        return None
-    name = f"{state['model']}-random"  # weights of ImageNet would only be replaced
-    with torch.random.fork_rng(devices=[]):
-        images = torch.empty(0, *state["shape"])
-        model = build_model(name if name in MODELS else state["model"], images, state["num_classes"])
-    T = None if state["T"] is None else state["T"].cpu().numpy()
-    history, diagnosis = pd.DataFrame(state["history"]), tuple(state["diagnosis"])
-    run = Run(model.to(device).eval(), history, state["weights"], diagnosis, T)
-    run.use("noisy-objective")
     return run
 
 
-def _on_cpu(state: State) -> State:
-    return {name: tensor.cpu() for name, tensor in state.items()}
+def stored_digest(path: str | os.PathLike) -> str | None:
+    """Return the identity of the run that ``save_run`` wrote; None where there is none, or nothing whole."""
+    try:
+        return read_state(path).get("digest")
+    except OSError:
+        return None
+
+
+def read_state(path: str | os.PathLike, device: torch.device | str = "cpu") -> dict[str, Any]:
+    """Return what ``fdiv.files.write_state`` wrote, or raise an ``OSError`` that names the file and the cure.
+
+    The file is a zip archive with a checksum for each member. Torch does not compare them, so a flipped bit
+    would otherwise go unnoticed into the weights.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            damaged = archive.testzip()
+        if damaged is not None:
+            raise ValueError(f"its part {damaged} is damaged")
+        state = torch.load(path, map_location=device, weights_only=True)
+        if not isinstance(state, dict):
+            raise ValueError(f"it holds a {type(state).__name__}")
+    except FileNotFoundError:
+        raise
+    except Exception as error:  # torch raises whatever its unpickler ran into
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise OSError(f"{path} is no readable checkpoint ({reason}): delete it to start anew") from None
+    return state

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -32,25 +31,16 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
-from fdiv.course.explore import is_static
 from fdiv.datasets import ImageFiles, NoisySplit, default_workers
-from fdiv.device import pick_device
-from fdiv.experiments.recipes import (
-    ESTIMATE_T,
-    NEEDS_TRANSITION,
-    WARM_UP,
-    Recipe,
-    build_loss,
-    check_method,
-    needs_transition,
-    stages_before,
-)
+from fdiv.device import is_watched, pick_device
 from fdiv.files import runs_folder, write_state
 from fdiv.learning.augment import augmentation
 from fdiv.learning.distributed import World, locked, world
 from fdiv.learning.losses import NoisyLabelLoss
+from fdiv.learning.methods import METHODS, build_loss, needs_transition
 from fdiv.learning.models import build_model
-from fdiv.learning.runs import ORACLE, RULES, Run, State
+from fdiv.learning.recipe import ESTIMATE_T, WARM_UP, Recipe, stages_before
+from fdiv.learning.runs import ORACLE, RULES, Run, State, read_state
 from fdiv.names import choose
 from fdiv.noise.estimate import estimate_transition
 
@@ -89,7 +79,7 @@ def fit(
         The stages before it are then kept in ``fdiv.files.runs_folder()`` and trained once for all methods.
     options: passed on to ``train``.
     """
-    method, prior = check_method(method), label_shares(split)
+    method, prior = METHODS.name_of(method), label_shares(split)
     options = options | {"seed": seed}
 
     def trained(name: str, stage_method: str, stage_recipe: Recipe) -> Run:
@@ -106,7 +96,7 @@ def fit(
         start = before[WARM_UP].weights[rule]
     if estimate_T:
         network = (before.get(ESTIMATE_T) or before[WARM_UP]).model
-        T = _estimate(network, split, recipe, patrini=method in NEEDS_TRANSITION)
+        T = _estimate(network, split, recipe, METHODS[method].estimate or "anchor-count")
     loss = build_loss(
         method,
         split.num_classes,
@@ -133,13 +123,12 @@ def _shared_stage(
         return train(split, recipe, loss, seed=seed, checkpoint=folder / f"{name}.pt", **options)
 
 
-def _estimate(model: nn.Module, split: NoisySplit, recipe: Recipe, patrini: bool) -> np.ndarray:
-    """T from the posteriors of a network trained on the noisy labels."""
+def _estimate(model: nn.Module, split: NoisySplit, recipe: Recipe, how: str) -> np.ndarray:
+    """Return T as estimated from the posteriors of a network trained on the noisy labels."""
     posteriors = _predict_together(model, split.train_images, recipe).softmax(1)
-    if patrini:
-        percentile = 97 if split.num_classes <= 33 else None  # above, less than a class would be left
-        return estimate_transition(posteriors, percentile=percentile, bootstrap=0).T
-    return estimate_transition(posteriors, split.train_labels, method="anchor-count", bootstrap=0).T
+    percentile = 97 if split.num_classes <= 33 else None  # above, less than a class would be left
+    labels = None if how == "anchor" else split.train_labels
+    return estimate_transition(posteriors, labels, method=how, percentile=percentile, bootstrap=0).T
 
 
 def train(
@@ -153,7 +142,6 @@ def train(
     device: torch.device | str | None = None,
     progress: bool | None = None,
     on_epoch: Callable[[Mapping[str, Any]], None] | None = None,
-    compile: bool = False,
     workers: int | None = None,
 ) -> Run:
     """Minimise ``loss`` on the noisy training labels and watch what it does.
@@ -167,7 +155,6 @@ def train(
     checkpoint: a file written after every epoch; where it exists the run goes on from it.
     progress: a bar with the time left; by default where somebody can see it.
     on_epoch: called with each new row of the history.
-    compile: hand the model to ``torch.compile``; worth its minutes on long GPU runs.
     workers: how many processes decode images that stay on the disk; by default ``default_workers()``.
 
     Of several processes only the first writes the checkpoint, shows the bar and calls ``on_epoch``.
@@ -181,8 +168,6 @@ def train(
         fingerprint = _fingerprint(split, recipe, loss, seed, start)
         session.resume(Path(checkpoint), fingerprint)
     session.forward = everyone.parallel(session.model)
-    if compile:
-        session.forward = torch.compile(session.forward)
     steps = _batch_count(len(data.train_labels), recipe.batch_size)
     with _bar(progress, recipe.epochs * steps, session.epoch * steps) as bar:
         while session.epoch < recipe.epochs:
@@ -234,9 +219,6 @@ class _Session:
     def run_epoch(self, bar: Any) -> None:
         """One pass over the training data, then a look at what it did."""
         started = time.perf_counter()
-        rate = self.recipe.learning_rate(self.epoch)
-        for group in self.optimiser.param_groups:
-            group["lr"] = rate
         self.loss.set_epoch(self.epoch, self.recipe.epochs)
         self.model.train()
         self.loss.train()
@@ -246,10 +228,12 @@ class _Session:
             if self.world.size > 1:  # the order is common to all processes, what follows is not
                 _seed(self.seed, self.epoch + 1, self.world.rank + 1)
             self.stream = self.decoded(batches)
-            for batch in batches:
+            for number, batch in enumerate(batches):
+                self.set_rate((self.epoch + number / len(batches)) / self.recipe.epochs)
                 total += self.step(*batch)
                 bar.update()
         self.world.share_buffers(self.model)
+        rate = self.optimiser.param_groups[0]["lr"]
         self.epoch += 1
         objective = -total.item() / self.steps
         if not np.isfinite(objective):
@@ -261,6 +245,11 @@ class _Session:
         self.history.append(row | {"seconds": time.perf_counter() - started})
         self.keep()
         bar.set_postfix({"noisy validation": f"{row['validation_accuracy']:.1%}"})
+
+    def set_rate(self, progress: float) -> None:
+        """Give the optimiser the learning rate at this point of the training."""
+        for group in self.optimiser.param_groups:
+            group["lr"] = self.recipe.rate(progress)
 
     def batches(self) -> Iterator[tuple[Tensor, Tensor | None, Tensor | None]]:
         """Indices of the joint batch and, where Algorithm 1 is sampled, of peer images and peer labels."""
@@ -366,11 +355,21 @@ class _Session:
         """Go on from ``path`` where it exists; refuse the checkpoint of another run."""
         if not path.exists():
             return
-        try:
-            state = torch.load(path, map_location=self.device, weights_only=True)
-        except Exception as error:
-            reason = str(error).splitlines()[0]
-            raise OSError(f"{path} is no readable checkpoint ({reason}): delete it to start anew") from None
+        state = read_state(path, self.device)
+        missing = {
+            "fingerprint",
+            "epoch",
+            "history",
+            "model",
+            "optimiser",
+            "scaler",
+            "loss",
+            "weights",
+        } - state.keys()
+        if missing:
+            raise OSError(
+                f"{path} is no checkpoint of fdiv (it has no {min(missing)!r}): delete it to start anew"
+            )
         if state["fingerprint"] != fingerprint:
             raise ValueError(
                 f"{path} belongs to a run with other data, recipe, loss or seed: "
@@ -475,7 +474,9 @@ def _optimiser(recipe: Recipe, model: nn.Module) -> torch.optim.Optimizer:
             return torch.optim.Adam(model.parameters(), lr=rate, weight_decay=decay, fused=fused)
         case "adagrad":
             return torch.optim.Adagrad(model.parameters(), lr=rate, weight_decay=decay, eps=1e-8)
-    return torch.optim.SGD(model.parameters(), lr=rate, momentum=recipe.momentum, weight_decay=decay)
+    return torch.optim.SGD(
+        model.parameters(), lr=rate, momentum=recipe.momentum, weight_decay=decay, nesterov=recipe.nesterov
+    )
 
 
 def _half(device: torch.device) -> torch.dtype | None:
@@ -520,15 +521,6 @@ def _bar(progress: bool | None, total: int, done: int) -> Iterator[Any]:
     """A tqdm bar over all steps; by default only on a terminal or in a live notebook."""
     from tqdm.auto import tqdm
 
-    shown = world().is_main and (_is_watched() if progress is None else progress)
+    shown = world().is_main and (is_watched() if progress is None else progress)
     with tqdm(total=total, initial=done, disable=not shown, unit="step", leave=False) as bar:
         yield bar
-
-
-def _is_watched() -> bool:
-    """Whether a bar would be seen: on a terminal, or in a kernel whose output is not stored."""
-    try:
-        from IPython import get_ipython
-    except ImportError:
-        return sys.stderr.isatty()
-    return not is_static() if hasattr(get_ipython(), "kernel") else sys.stderr.isatty()

@@ -1,0 +1,81 @@
+"""A run inside a lesson: a curve that grows while it trains, and files where a longer run is kept."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+import fdiv
+from fdiv.experiments.experiment import Experiment, plan, run_experiment
+from fdiv.experiments.grid import epoch_line
+from fdiv.files import runs_folder
+from fdiv.learning.methods import method_title
+from fdiv.learning.runs import Run
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+IN_GRID = "FDIV_GRID"  # set while a grid executes the cells tagged for it
+
+
+def kept_folder(experiment: Experiment) -> Path:
+    """Return where a lesson keeps the run, so that two lessons that need one run train it once.
+
+    The place of a quick run changes with the code: whoever edits a loss sees what the edit did.
+    """
+    planned = plan(experiment)
+    if planned.experiment.mode != "quick" or IN_GRID in os.environ:
+        return planned.folder
+    return runs_folder() / "lessons" / code_digest()[:8] / planned.name
+
+
+@cache
+def code_digest() -> str:
+    """Return a hash of what a quick run depends on: the code of every room but the course, and torch."""
+    package = Path(fdiv.__file__).parent
+    sources = sorted(path for path in package.rglob("*.py") if path.relative_to(package).parts[0] != "course")
+    digest = hashlib.sha256(torch.__version__.encode())
+    for path in sources:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def watched(experiment: Experiment) -> Run:
+    """Run an experiment in a lesson: the curve of its accuracy on clean test data grows while it trains."""
+    from fdiv.course.explore import LiveFigure
+    from fdiv.course.figures import curves_figure
+
+    curve: list[float] = []
+
+    def draw() -> go.Figure:
+        return curves_figure(
+            {experiment.method: curve},
+            range(1, len(curve) + 1),
+            names={experiment.method: method_title(experiment.method)},
+            title=f"Accuracy on clean test data, {experiment.noise} noise, MODE {experiment.mode}",
+            x_title="epoch",
+            y_title="accuracy",
+        )
+
+    with LiveFigure(draw) as figure:
+
+        def on_epoch(row: Mapping[str, Any]) -> None:
+            curve.append(row["test_accuracy"])
+            figure.update()
+            log_epoch(row)
+
+        run, _ = run_experiment(experiment, kept_folder(experiment), on_epoch)
+        curve[:] = run.history["test_accuracy"]  # all of it, also where the run went on from a checkpoint
+    return run
+
+
+def log_epoch(row: Mapping[str, Any]) -> None:
+    """Print the new row of the history in a grid, where nobody sees the curve grow."""
+    if IN_GRID in os.environ:
+        print(epoch_line(row), flush=True)
