@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -13,26 +14,31 @@ import pytest
 from fdiv import files
 
 CLONE = Path(__file__).resolve().parents[1]
-SHOW = "from fdiv import files as f; print(f.PAPER, f.RESULTS, f.runs_folder(), f.cache_folder(), sep='\\n')"
+SHOW = """
+import os, runpy, sys
+found = runpy.run_path(sys.argv[1])
+print(found["PAPER"], found["RESULTS"], found["runs_folder"](), found["cache_folder"](), sep="\\n")
+print(os.environ.get("FDIV_RUNS"))
+"""
 
 
-def folders(package: Path, working: Path, **environment: str) -> list[str]:
-    """PAPER, RESULTS, runs and cache as a new process with this package and working folder sees them."""
+def folders(root: Path, working: Path, **environment: str) -> list[str]:
+    """PAPER, RESULTS, runs, cache and FDIV_RUNS as a process with this package and in this folder sees them."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("FDIV_", "XDG_"))}
     done = subprocess.run(
-        [sys.executable, "-c", SHOW],
+        [sys.executable, "-c", SHOW, str(root / "fdiv" / "files.py")],
         cwd=working,
-        env=clean | {"PYTHONPATH": str(package), "HOME": str(working)} | environment,
+        env=clean | {"HOME": str(working)} | environment,
         capture_output=True,
         text=True,
         check=True,
     )
-    return done.stdout.split("\n")[:4]
+    return done.stdout.splitlines()
 
 
 def test_in_a_clone_everything_is_in_the_clone(tmp_path):
     found = folders(CLONE, tmp_path)
-    assert found == [str(CLONE / name) for name in ("data/paper", "data/results", "runs", "data/cache")]
+    assert found[:4] == [str(CLONE / name) for name in ("data/paper", "data/results", "runs", "data/cache")]
 
 
 @pytest.fixture
@@ -40,7 +46,6 @@ def installed(tmp_path) -> Path:
     """The foundation of the package outside a clone, with the paper's tables where the wheel has them."""
     package = tmp_path / "site" / "fdiv"
     (package / "data").mkdir(parents=True)
-    (package / "__init__.py").write_text("")
     (package / "files.py").write_bytes((CLONE / "fdiv" / "files.py").read_bytes())
     (package / "data" / "paper").symlink_to(CLONE / "data" / "paper")
     return package.parent
@@ -49,29 +54,18 @@ def installed(tmp_path) -> Path:
 def test_outside_a_clone_runs_are_here_and_downloads_in_the_cache_of_the_user(installed, tmp_path):
     work = tmp_path / "work"
     work.mkdir()
-    paper, *rest = folders(installed, work)
+    paper, *rest, _ = folders(installed, work)
     assert paper == str(installed / "fdiv" / "data" / "paper")
     assert rest == [str(work / name) for name in ("results", "runs", ".cache/fdiv")]
     assert folders(installed, work, XDG_CACHE_HOME=str(tmp_path / "xdg"))[3] == str(tmp_path / "xdg" / "fdiv")
 
 
 def test_folders_in_the_environment_are_absolute_also_for_children(tmp_path):
-    found = folders(CLONE, tmp_path, FDIV_RUNS="~/x", FDIV_DATA="here")
-    assert found[2:] == [str(tmp_path / "x"), str(tmp_path / "here")]
-    show = "import os, fdiv.files; os.chdir('/'); print(os.environ['FDIV_RUNS'])"
-    done = subprocess.run(
-        [sys.executable, "-c", show],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(CLONE), "FDIV_RUNS": "runs here"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout == f"{tmp_path / 'runs here'}\n"
+    *_, runs, cache, inherited = folders(CLONE, tmp_path, FDIV_RUNS="~/x", FDIV_DATA="here")
+    assert (runs, cache, inherited) == (str(tmp_path / "x"), str(tmp_path / "here"), str(tmp_path / "x"))
 
 
 def test_the_wheel_has_the_tables_of_the_paper(tmp_path):
-    """Only the list of the files that setuptools would pack, which needs no build environment."""
     pytest.importorskip("setuptools")
     copy = tmp_path / "copy"
     copy.mkdir()
@@ -84,7 +78,7 @@ def test_the_wheel_has_the_tables_of_the_paper(tmp_path):
     assert done.returncode == 0, done.stderr
     with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as wheel:
         packed = {name.removeprefix("fdiv/data/paper/") for name in wheel.namelist() if "/paper/" in name}
-        assert not any("cache" in name or "results" in name for name in wheel.namelist())
+        assert not any(name.startswith("fdiv/data/") and "/paper/" not in name for name in wheel.namelist())
     paper = CLONE / "data" / "paper"
     assert packed == {path.relative_to(paper).as_posix() for path in paper.rglob("*.csv")}
 
@@ -92,11 +86,17 @@ def test_the_wheel_has_the_tables_of_the_paper(tmp_path):
 def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
     path = tmp_path / "note.txt"
     files.write_text("old", path)
-    with pytest.raises(KeyError), files.replacing(path) as temporary:
-        temporary.write_text("half")
-        assert temporary.name.startswith(f".note.txt.{os.getpid()}-")
-        assert temporary.suffix == ".tmp"
-        raise KeyError
+    names = []
+
+    def half():
+        with files.replacing(path) as temporary:
+            temporary.write_text("half")
+            names.append(temporary.name)
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        half()
+    assert re.fullmatch(rf"\.note\.txt\.{os.getpid()}-[0-9a-f]{{16}}\.tmp", names[0])
     assert [(child.name, child.read_text()) for child in tmp_path.iterdir()] == [("note.txt", "old")]
 
 
