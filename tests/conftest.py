@@ -1,4 +1,4 @@
-"""What every test runs with, which tests make check leaves out, and the order in which make test runs files."""
+"""The settings of every test, the tests that make check leaves out, and the order of the files in make test."""
 
 import os
 
