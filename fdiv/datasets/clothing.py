@@ -1,7 +1,7 @@
-"""Clothing1M: a million photographs of clothes whose labels a program took from the words around them.
+"""Clothing1M: a million photographs of clothes, labelled by a program from the words around them.
 
 Xiao et al., Learning from Massive Noisy Labeled Data for Image Classification (CVPR 2015). The dataset is
-given out by its authors on request, so nothing is fetched here: the folder is read as they distribute it.
+given out by its authors on request, so nothing is downloaded here: the folder is read as they distribute it.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fdiv.datasets.cache import DatasetMissing, cache_folder
+from fdiv.datasets.dataset import NoisySplit
 from fdiv.datasets.images import ImageFiles
-from fdiv.datasets.splits import NoisySplit
+from fdiv.datasets.mirrors import DatasetMissing
+from fdiv.files import cache_folder, folder_named_by
 from fdiv.names import choose
 
 CLOTHES = (
@@ -48,22 +49,26 @@ SIZE = 256
 
 
 def clothing1m(folder: str | Path | None = None, subset: str = "balanced", seed: int = 0) -> NoisySplit:
-    """The split of the paper: noisy labels to train on, clean ones to choose by and to test with.
+    """Return the split of the paper: noisy labels to train on, clean ones to validate and to test with.
 
-    folder: where the dataset is; by default what ``FDIV_CLOTHING1M`` names, or clothing1m in the cache.
+    folder: the folder of the dataset; by default ``FDIV_CLOTHING1M``, or clothing1m in the cache.
     subset: "balanced" draws as many noisy training images of every class as the smallest class has (the
         subset that the authors of the paper released has 14 x 18 976); "all" takes the whole million.
-    seed: which images the balanced subset consists of.
+    seed: draws the images of the balanced subset.
+
+    >>> clothing1m().train_images  # doctest: +SKIP
+    ImageFiles(265664 images of 256 x 256)
     """
     subset = choose("subset of Clothing1M", subset, SUBSETS)
-    root = dataset_folder(folder)
-    labels = {name: read_labels(root / name) for name in (NOISY, CLEAN)}
+    root = _dataset_folder(folder)
+    labels = {name: _read_labels(root / name) for name in (NOISY, CLEAN)}
     parts = {
-        part: read_part(root, part, labels[KEYS[part]]) for part in ("noisy_train", "clean_val", "clean_test")
+        part: _read_part(root, part, labels[KEYS[part]])
+        for part in ("noisy_train", "clean_val", "clean_test")
     }
     if subset == "balanced":
         images, given = parts["noisy_train"]
-        chosen = balanced(given, seed)
+        chosen = _balanced(given, seed)
         parts["noisy_train"] = images[chosen], given[chosen]
     (train, train_labels), (validation, validation_labels), (test, test_labels) = parts.values()
     return NoisySplit(
@@ -79,10 +84,10 @@ def clothing1m(folder: str | Path | None = None, subset: str = "balanced", seed:
     )
 
 
-def dataset_folder(folder: str | Path | None) -> Path:
-    """The folder of the dataset, which must have everything that is distributed."""
-    given = folder or os.environ.get("FDIV_CLOTHING1M") or cache_folder() / "clothing1m"
-    root = Path(given).expanduser().absolute()
+def _dataset_folder(folder: str | Path | None) -> Path:
+    """Return the folder of the dataset, which must have everything that is distributed."""
+    default = folder_named_by("FDIV_CLOTHING1M", cache_folder() / "clothing1m")
+    root = Path(folder or default).expanduser().absolute()
     wanted = ("images", *(f"{part}_key_list.txt" for part in KEYS), NOISY, CLEAN)
     lacking = [name for name in wanted if not (root / name).exists()]
     if lacking:
@@ -94,10 +99,10 @@ def dataset_folder(folder: str | Path | None) -> Path:
     return root
 
 
-def read_labels(path: Path) -> dict[str, int]:
-    """The label of each key, from lines of a key and a number."""
+def _read_labels(path: Path) -> dict[str, int]:
+    """Return the label of each key, from lines of a key and a number."""
     labels, valid = {}, {str(label): label for label in range(len(CLOTHES))}
-    for number, line in lines(path):
+    for number, line in _lines(path):
         key, _, label = line.rpartition(" ")
         if not key.strip():
             raise ValueError(f"{path}, line {number}: {line!r} is not a path and a label")
@@ -105,17 +110,21 @@ def read_labels(path: Path) -> dict[str, int]:
             raise ValueError(
                 f"{path}, line {number}: the label {label!r} is not a number from 0 to {len(CLOTHES) - 1}"
             )
-        labels[key.rstrip()] = valid[label]
+        if labels.setdefault(key.rstrip(), valid[label]) != valid[label]:
+            raise ValueError(
+                f"{path}, line {number}: {key.rstrip()} has label {label} here and "
+                f"{labels[key.rstrip()]} before: a key has one label"
+            )
     return labels
 
 
-def read_part(root: Path, part: str, labels: dict[str, int]) -> tuple[ImageFiles, Tensor]:
-    """The images and labels that a key list names, in its order.
+def _read_part(root: Path, part: str, labels: dict[str, int]) -> tuple[ImageFiles, Tensor]:
+    """Return the images and labels that a key list names, in its order.
 
-    A million files are not looked at one by one: only the first few, to see that the folder is the right one.
+    Of a million files only the first few are looked for, to see that the folder is the right one.
     """
     path, keys, values = root / f"{part}_key_list.txt", [], []
-    for number, key in lines(path):
+    for number, key in _lines(path):
         if key not in labels:
             raise ValueError(f"{path}, line {number}: {key!r} has no label in {KEYS[part]}")
         keys.append(key)
@@ -130,16 +139,16 @@ def read_part(root: Path, part: str, labels: dict[str, int]) -> tuple[ImageFiles
     return ImageFiles([f"{root}{os.sep}{key}" for key in keys], SIZE), torch.tensor(values)
 
 
-def lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a text file that are not empty, stripped, with their numbers."""
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a text file that are not empty, stripped, with their numbers."""
     with open(path, encoding="utf-8") as file:
         for number, line in enumerate(file, start=1):
             if line := line.strip():
                 yield number, line
 
 
-def balanced(labels: Tensor, seed: int) -> Tensor:
-    """Which examples to take so that every class has as many as the smallest, in their order."""
+def _balanced(labels: Tensor, seed: int) -> Tensor:
+    """Return the indices of as many examples of every class as the smallest class has, in their order."""
     members = [np.flatnonzero(labels == label) for label in range(len(CLOTHES))]
     count = min(map(len, members))
     if not count:

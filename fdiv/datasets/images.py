@@ -1,4 +1,4 @@
-"""Images that stay on the disk because there are too many of them for the memory."""
+"""Images that stay on the disk, for datasets that are too large for the memory."""
 
 from __future__ import annotations
 
@@ -15,25 +15,36 @@ from fdiv.device import usable_cores
 
 
 class BrokenImage(OSError):
-    """An image is not there or cannot be decoded; the message names it."""
+    """An image is not there or cannot be decoded; the message names it.
+
+    >>> issubclass(BrokenImage, OSError)
+    True
+    """
 
 
 def default_workers() -> int:
-    """How many processes decode images where nobody says otherwise: one for each core, at most eight."""
+    """Return the default number of processes that decode images: one for each core, at most eight.
+
+    >>> 1 <= default_workers() <= 8
+    True
+    """
     return min(8, usable_cores())
 
 
 class ImageFiles:
-    """The images at ``paths``, each decoded when it is asked for, in place of a tensor that holds them all.
+    """The images at ``paths``, each decoded on demand, in place of a tensor that holds them all.
 
     ``files[3]`` is one image, uint8 of shape (3, size, size); ``files[10:20]`` or ``files[indices]`` are
-    some of the files, and nothing is read. ``shape`` is that of the tensor they stand for.
+    some of the files, and nothing is read. ``shape`` is that of the tensor in whose place they stand.
 
     size: every image is made colour and resized to ``size`` x ``size``, whatever its proportions were.
+
+    >>> ImageFiles(["one.jpg", "two.jpg", "three.jpg"], size=32)[1:].shape
+    torch.Size([2, 3, 32, 32])
     """
 
     def __init__(self, paths: Sequence[str | Path], size: int = 256) -> None:
-        # One block of bytes: a million Path objects are large, and forked workers copy what they count.
+        # One block of bytes: a million Path objects are large, and forked workers would copy each of them.
         self._paths = np.array([os.fsencode(path) for path in paths], dtype=np.bytes_)
         self.size = size
 
@@ -49,11 +60,11 @@ class ImageFiles:
         return torch.Size((len(self), 3, self.size, self.size))
 
     def names(self) -> bytes:
-        """All paths in one string of bytes, by which one collection is told from another."""
+        """Return all paths in one string of bytes, which tells one collection from another."""
         return self._paths.tobytes()
 
     def path(self, index: int) -> Path:
-        """Where the image is."""
+        """Return the path of one image."""
         return Path(os.fsdecode(bytes(self._paths[index])))
 
     def __getitem__(self, index: int | slice | Tensor | Sequence[int]) -> Tensor | ImageFiles:
@@ -62,15 +73,18 @@ class ImageFiles:
         if not isinstance(index, slice) and np.ndim(index) == 0:
             return read_image(self.path(index), self.size)
         part = ImageFiles((), self.size)
-        part._paths = self._paths[index if isinstance(index, slice) else _whole_numbers(index)]
+        if not isinstance(index, slice):
+            index = np.asarray(index)
+            index = index if index.size else index.astype(np.int64)  # NumPy makes an empty list float64
+        part._paths = self._paths[index]
         return part
 
     def batches(
         self, index_batches: Iterable[Sequence[int] | Tensor], workers: int = 0, pin_memory: bool = False
     ) -> Iterator[Tensor]:
-        """For each of ``index_batches``, in their order, its images as one uint8 tensor on the CPU.
+        """Yield the images of each of ``index_batches``, in their order, as one uint8 tensor on the CPU.
 
-        workers: so many processes decode ahead, a few batches each; 0 decodes here, when a batch is due.
+        workers: the number of processes that decode ahead, a few batches each; 0 decodes in this process.
             See ``default_workers``.
         pin_memory: whether batches lie in memory that a GPU can copy from while it computes.
         """
@@ -80,7 +94,7 @@ class ImageFiles:
             collate_fn=_stack,
             num_workers=workers,
             pin_memory=pin_memory,
-            generator=torch.Generator(),  # a loader draws a seed: not from the generator that training uses
+            generator=torch.Generator(),  # the loader's seed must not come from training's generator
         )
         for batch in loader:
             if isinstance(batch, str):
@@ -89,7 +103,7 @@ class ImageFiles:
 
 
 def read_image(path: Path, size: int) -> Tensor:
-    """The image as uint8 (3, size, size), or ``BrokenImage``: one sentence with its path."""
+    """Return the image as uint8 (3, size, size), or raise ``BrokenImage``: one sentence with its path."""
     from PIL import Image
 
     try:
@@ -103,7 +117,10 @@ def read_image(path: Path, size: int) -> Tensor:
 
 
 class _Decoder:
-    """What workers run: they return the sentence about a broken image, because raised it comes as a page."""
+    """The images for a worker process, with the message in the place of a broken image.
+
+    An exception from a worker would arrive as a page-long traceback.
+    """
 
     def __init__(self, files: ImageFiles) -> None:
         self.files = files
@@ -119,11 +136,5 @@ class _Decoder:
 
 
 def _stack(images: list[Tensor | str]) -> Tensor | str:
-    """One tensor of all images, or the first sentence about a broken one."""
+    """Return one tensor of all images, or the first message about a broken one."""
     return next((image for image in images if isinstance(image, str)), None) or torch.stack(images)
-
-
-def _whole_numbers(index: Sequence[int] | np.ndarray) -> np.ndarray:
-    """Indices or a mask as NumPy takes them, also when there are none."""
-    array = np.asarray(index)
-    return array if array.size else array.astype(np.int64)

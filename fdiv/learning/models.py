@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from fdiv.datasets import ImageFiles
-from fdiv.datasets.cache import offline, said
+from fdiv.datasets.mirrors import offline, said
 from fdiv.names import choose
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Label noise: transition matrices, the paper's settings by name, corrupting labels, and the noise card.
+"""Label noise: transition matrices, noise settings by name, noisy labels, estimates of T, and the noise card.
 
 A transition matrix has T_ij = P(noisy label j | clean label i): one row per clean class, each summing to 1.
 The noise rate, the chance that a label is wrong, is sum_i p_i (1 - T_ii) with the clean label priors p, and
@@ -9,7 +9,7 @@ Conventions:
 * Matrices are float64 NumPy arrays, validated when they are built and fresh at every call.
 * Labels are the integers 0 .. K-1 in a vector, a NumPy array or a torch tensor. Noisy labels come back as the
   same kind with the same dtype (and device), and the clean ones are never changed.
-* What is drawn follows from a seed, an integer or a NumPy ``Generator``, and is the same on every platform.
+* Random labels follow from a seed, an integer or a NumPy ``Generator``, and are the same on every platform.
 """
 
 from fdiv.noise.card import NoiseCard, noise_card
@@ -21,7 +21,8 @@ from fdiv.noise.corrupt import (
     labels_sha256,
     weak_annotator,
 )
-from fdiv.noise.matrices import random_flip, sparse, symmetric, transition, uniform
+from fdiv.noise.estimate import TransitionEstimate, estimate_transition
+from fdiv.noise.matrices import asymmetric, pair, random_flip, sparse, symmetric, transition, uniform
 from fdiv.noise.paper import (
     DATASETS,
     FIGURE_STEPS,
@@ -30,18 +31,26 @@ from fdiv.noise.paper import (
     paper_settings,
     released_labels,
 )
+from fdiv.noise.settings import CLEAN, PATTERNS, Pattern
 
 __all__ = [
+    "CLEAN",
     "DATASETS",
     "FIGURE_STEPS",
+    "PATTERNS",
     "NoiseCard",
+    "Pattern",
     "ReleasedLabels",
+    "TransitionEstimate",
+    "asymmetric",
     "corrupt",
     "corrupt_by_annotator",
     "corrupt_by_instance",
     "corrupt_exact_counts",
+    "estimate_transition",
     "labels_sha256",
     "noise_card",
+    "pair",
     "paper_noise",
     "paper_settings",
     "random_flip",

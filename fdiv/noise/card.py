@@ -1,33 +1,32 @@
-"""The noise card: what happened to a vector of labels."""
+"""The noise card: a summary of the noise in a vector of labels."""
 
 from __future__ import annotations
 
 import html
-import json
 import math
 import operator
-import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from fdiv.arrays import Labels, as_labels
-from fdiv.files import write_text
 from fdiv.noise.corrupt import labels_sha256
 from fdiv.noise.matrices import transition
 
 
 @dataclass(frozen=True, eq=False)
 class NoiseCard:
-    """What happened to a vector of labels; everything follows from how often each clean label became which.
+    """The noise in a vector of labels. Everything follows from the counts of each clean and noisy label.
 
-    name: what the labels are called.
+    name: the name of the labels.
     counts: counts[i, j] labels were i and are now j.
     sha256: the noisy labels' fingerprint, ``labels_sha256``.
-    T: the matrix they were drawn from, where there is one.
-    seed: what they were drawn with, where it is known.
+    T: the matrix that they were drawn from, where there is one.
+    seed: the seed that they were drawn with, where it is known.
+
+    >>> noise_card([0, 0, 1, 1], [0, 1, 1, 1]).realised_rate
+    0.25
     """
 
     name: str
@@ -84,27 +83,6 @@ class NoiseCard:
         T = self.realised_T if self.T is None else self.T
         return float(np.linalg.cond(T)) if np.isfinite(T).all() else math.nan
 
-    def save(self, path: str | os.PathLike) -> None:
-        """Write the card as JSON, whole or not at all."""
-        text = ",\n".join(f'  "{key}": {json.dumps(value)}' for key, value in self._fields().items())
-        write_text(f"{{\n{text}\n}}\n", path)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike) -> NoiseCard:
-        """The card that ``save`` wrote."""
-        try:
-            fields = json.loads(Path(path).read_text(encoding="utf-8"))
-            counts, T = np.array(fields.pop("counts"), dtype=np.int64), fields.pop("T")
-            return cls(counts=counts, T=None if T is None else transition(T), **fields)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"{path} holds no noise card: {error}") from error
-
-    def _fields(self) -> dict[str, Any]:
-        return {key: x.tolist() if isinstance(x, np.ndarray) else x for key, x in vars(self).items()}
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, NoiseCard) and self._fields() == other._fields()
-
     def _summary(self) -> dict[str, str]:
         nominal = "" if self.T is None else f", {self.nominal_rate:.4f} nominal"
         behind = ", ".join(map(str, np.flatnonzero(~self.diagonal_is_max & (self.clean_priors > 0))))
@@ -119,7 +97,7 @@ class NoiseCard:
         }
 
     def _table(self) -> list[list[str]]:
-        """A line of headings, then one per clean class; the realised T only where it fits on a page."""
+        """Return headings and a line per clean class, with the realised T where it fits on a page."""
         matrix = self.realised_T[:, : len(self.counts) if len(self.counts) <= 12 else 0]
         shares = np.column_stack([self.clean_priors, self.noisy_priors, self.class_rates, matrix])
         cells = [["-" if math.isnan(x) else f"{x:.3f}" for x in row] for row in shares]
@@ -143,7 +121,7 @@ class NoiseCard:
         return "\n".join([self.name, *(f"{key}: {value}" for key, value in self._summary().items()), *lines])
 
     def _repr_html_(self) -> str:
-        """A table that takes its colours from the page, light or dark."""
+        """Return a table that takes its colours from the page, light or dark."""
         facts = "".join(f"<tr><th>{k}</th><td>{html.escape(v)}</td></tr>" for k, v in self._summary().items())
         head, *body = self._table()
         heads = "".join(f'<th scope="col">{cell}</th>' for cell in head)
@@ -161,9 +139,15 @@ class NoiseCard:
 def noise_card(
     clean: Labels, noisy: Labels, T: Any = None, seed: int | None = None, name: str = "noisy labels"
 ) -> NoiseCard:
-    """The card of ``noisy``, whose clean labels are ``clean``.
+    """Return the card of the labels ``noisy``, whose clean labels are ``clean``.
 
-    T: the matrix they were drawn from; without it the number of classes is the largest label plus one.
+    T: the matrix that they were drawn from; without it the number of classes is the largest label plus one.
+    seed: the seed that they were drawn with.
+    name: the name of the labels on the card.
+
+    >>> noise_card([0, 0, 1, 1], [0, 1, 1, 1]).realised_T
+    array([[0.5, 0.5],
+           [0. , 1. ]])
     """
     T = None if T is None else transition(T)
     num_classes = None if T is None else len(T)

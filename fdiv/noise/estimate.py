@@ -1,21 +1,19 @@
-"""Estimating the transition matrix from a model trained on noisy labels, with error bars.
+"""Estimates of the transition matrix from a model trained on noisy labels, with error bars.
 
 Under class-conditional noise the noisy posterior is a mixture of the rows of T, P(y~ = j | x) =
-sum_i P(y = i | x) T_ij, so at an anchor of class i, a sample that is of class i for sure, it is row i itself
-(Liu & Tao 2016; Patrini et al. 2017, Theorem 3). All methods below look for anchors among the samples:
+sum_i P(y = i | x) T_ij. An anchor of class i is a sample that is of class i for sure, and there the noisy
+posterior is row i itself (Liu & Tao 2016; Patrini et al. 2017, Theorem 3). The methods look for anchors among
+the samples:
 
 * ``anchor``: one sample for each class, the largest posterior of class i after outliers are set aside, and
   row i is its posterior (Patrini et al. 2017, after Theorem 3).
-* ``anchor-band``: many samples for each class, ranked by the posterior of class i without the very first,
-  and row i is their mean posterior. Less scatter, and the same bias: a sample is ranked first because it is
-  of class i or because the model errs towards class i, and the row repeats that error.
-* ``anchor-count``: the same samples, but row i is the share of each noisy label among them. The labels do not
-  know the error of the model, so they do not repeat it. As in the second factor of Dual-T (Yao et al. 2020).
-* ``vertex``: counts too, but finds the samples of all classes jointly, as the vertices of the simplex that
-  the posteriors fill, by successive projections (Araújo et al. 2001; Gillis & Vavasis 2014).
+* ``anchor-count``: many samples for each class, ranked by the posterior of class i without the very first,
+  and row i is the share of each noisy label among them. A sample is ranked high because it is of class i or
+  because the model errs towards class i; a posterior repeats that error, the labels do not. As in the second
+  factor of Dual-T (Yao et al. 2020).
 * ``confident-joint``: cleanlab's (Northcutt et al. 2021, Section 3.1).
 
-When they work:
+Conditions:
 
 * Every class has anchors: with the default band, three tenths of an average class (n / K samples) must be
   (nearly) certain. A rarer class, or one that is never certain, gets a row mixed with other classes.
@@ -23,15 +21,14 @@ When they work:
   It need not be the largest of row i. Uniform noise has it if and only if sum_j e_j < 1 and sparse noise if
   and only if e1 + e2 < 1, as the paper assumes, so that sparse-high, where five classes of ten keep a
   minority of their labels, can be estimated. Where another class k has T_ki > T_ii, the ranking of class i
-  finds samples of class k, and row i becomes row k. ``vertex`` needs less: that T has an inverse and that
-  no other order of its rows has a larger trace. It pays with more scatter when rows are nearly alike.
+  finds samples of class k, and row i becomes row k. An estimate of which this is true comes with a warning.
 * The model has learnt the noisy posterior but not the single labels: a few epochs of cross-entropy, or
-  out-of-sample predictions. The counting methods take memorised labels for the truth.
+  out-of-sample predictions. Counting takes memorised labels for the truth.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,23 +37,33 @@ import numpy as np
 from fdiv.arrays import Labels, as_array, as_labels
 from fdiv.noise.corrupt import Seed
 
+METHODS = ("anchor", "anchor-count", "confident-joint")
 Found = tuple[np.ndarray, np.ndarray | None]  # the rows of T, and the anchors that they come from
 
 
 @dataclass(frozen=True, eq=False)
 class TransitionEstimate:
-    """An estimate of T.
+    """An estimate of T, which can be passed wherever a T can.
 
     T: T_ij = P(noisy label j | clean label i), float64, each row sums to 1.
     standard_error: one for each entry, or ``None`` without bootstrap. See ``estimate_transition``.
-    method: how it was estimated.
+    method: the method of the estimate.
     anchors: the indices of the samples behind row i, in row i; ``None`` for the confident joint.
+
+    >>> import numpy as np
+    >>> np.asarray(TransitionEstimate(np.eye(2), None, "anchor", None))
+    array([[1., 0.],
+           [0., 1.]])
     """
 
     T: np.ndarray
     standard_error: np.ndarray | None
     method: str
     anchors: np.ndarray | None
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """Return a copy of T for NumPy."""
+        return np.array(self.T, dtype=dtype)
 
 
 def estimate_transition(
@@ -69,43 +76,58 @@ def estimate_transition(
     bootstrap: int = 50,
     seed: Seed = 0,
 ) -> TransitionEstimate:
-    """T from noisy posteriors. Which method works when is said at the top of this module.
+    """Return T, estimated from noisy posteriors; the top of this module has the conditions of each method.
 
     The standard errors are over samples: how much the estimate would vary if the n samples (with their
-    labels) were drawn again and the model stayed. They leave out what the model gets wrong and anchors that
-    are none. The counting methods measure by labels, so that for true anchors their errors are honest. Those
-    of ``anchor`` and ``anchor-band`` are a lower limit.
+    labels) were drawn again and the model stayed. They leave out the errors of the model, and anchors that
+    are none. ``anchor-count`` measures by labels, so that for true anchors its errors are honest. Those of
+    ``anchor`` are a lower limit.
 
     probabilities: P(noisy label | x) of shape (n, K), an array or a tensor.
-    labels: the noisy labels of the samples, for ``anchor-count``, ``vertex`` and ``confident-joint``.
+    labels: the noisy labels of the samples, for ``anchor-count`` and ``confident-joint``.
     percentile: ``anchor`` takes the largest posterior strictly below this percentile of its class; ``None``
         or 100 stands for the largest of all, as Patrini et al. do for 100 classes.
-    band: first and last rank of the samples used for a class, in units of n / K; not for ``anchor``.
-    bootstrap: how many times the samples are drawn again for the standard errors, 0 for none.
+    band: for ``anchor-count``, the first and last rank of the samples of a class, in units of n / K.
+    bootstrap: the number of times that the samples are drawn again for the standard errors, 0 for none.
+    seed: draws these samples.
+
+    >>> posteriors = [[0.8, 0.2]] * 50 + [[0.3, 0.7]] * 50
+    >>> estimate_transition(posteriors, percentile=None).T
+    array([[0.8, 0.2],
+           [0.3, 0.7]])
     """
     P = _posteriors(probabilities)
-    if method not in _METHODS:
-        raise ValueError(f"no method is called {method!r}; choose from {', '.join(_METHODS)}")
+    if method not in METHODS:
+        raise ValueError(f"no method is called {method!r}; choose from {', '.join(METHODS)}")
     if bootstrap < 0 or bootstrap == 1:
         raise ValueError(f"bootstrap is {bootstrap}, but a standard error needs 2 or more draws, 0 for none")
-    y = _noisy_labels(labels, P, method)
-    ranks = _ranks(band, *P.shape)
+    if labels is None and method != "anchor":
+        raise ValueError(f"method {method!r} needs the noisy labels of the samples")
+    y = np.zeros(len(P), dtype=int) if labels is None else as_labels(labels, P.shape[1])
+    if len(y) != len(P):
+        raise ValueError(f"there are {len(y)} labels for {len(P)} samples, but must be one for each")
 
-    def estimate(samples: Any = slice(None)) -> Found:
-        return _METHODS[method](P[samples], None if y is None else y[samples], percentile, ranks)
+    def estimate(P: np.ndarray, y: np.ndarray) -> Found:
+        if method == "anchor":
+            return _anchor(P, percentile)
+        return _confident_joint(P, y) if method == "confident-joint" else _anchor_count(P, y, band)
 
-    T, anchors = estimate()
+    T, anchors = estimate(P, y)
+    if anchors is not None:
+        _warn_of_classes_without_anchors(T)
     if bootstrap == 0:
         return TransitionEstimate(T, None, method, anchors)
     rng = np.random.default_rng(seed)
-    draws = [estimate(rng.integers(len(P), size=len(P)))[0] for _ in range(bootstrap)]
-    error = np.std(draws, axis=0, ddof=1)
-    if method in _COUNTING:  # what was not seen in m trials still has a chance of up to 3 / m
+    draws = [rng.integers(len(P), size=len(P)) for _ in range(bootstrap)]
+    error = np.std([estimate(P[drawn], y[drawn])[0] for drawn in draws], axis=0, ddof=1)
+    if method == "anchor-count":
+        # A label that was not seen in m trials may still have a chance of 3 / m (with 95 % confidence). No
+        # bar is shorter than 1 / m, so that three standard errors reach that far.
         error = np.maximum(error, 1 / anchors.shape[1])
     return TransitionEstimate(T, error, method, anchors)
 
 
-def _anchor(P: np.ndarray, y: Any, percentile: float | None, ranks: slice) -> Found:
+def _anchor(P: np.ndarray, percentile: float | None) -> Found:
     """Patrini et al. (2017), after Theorem 3, with the outliers of each class set aside.
 
     Their code sets the outliers of class i to 0 in the posteriors themselves, so that the rows of later
@@ -128,80 +150,51 @@ def _anchor(P: np.ndarray, y: Any, percentile: float | None, ranks: slice) -> Fo
     return P[anchors], anchors[:, None]
 
 
-def _anchor_band(P: np.ndarray, y: Any, percentile: float | None, ranks: slice) -> Found:
-    anchors = _ranked(P.T, ranks)
-    return np.stack([P[samples].mean(axis=0) for samples in anchors]), anchors
-
-
-def _anchor_count(P: np.ndarray, y: Any, percentile: float | None, ranks: slice) -> Found:
-    anchors = _ranked(P.T, ranks)
-    return _label_shares(y, anchors, P.shape[1]), anchors
-
-
-def _vertex(P: np.ndarray, y: Any, percentile: float | None, ranks: slice) -> Found:
-    """Successive projections, with a band of samples for each vertex in place of a single one.
-
-    The farthest samples from the span of the vertices found so far are at a new vertex. Which class it is
-    follows last, from the order of the rows that has the largest trace.
-    """
-    from scipy.optimize import linear_sum_assignment
-
-    rest, anchors = P.copy(), []
-    for _ in range(P.shape[1]):
-        far = np.argpartition(-np.einsum("nk,nk->n", rest, rest), ranks.start)[ranks.start]
-        samples = _ranked((rest @ rest[far])[None], ranks)[0]
-        vertex = rest[samples].mean(axis=0)
-        rest -= np.outer(rest @ vertex, vertex / max(vertex @ vertex, 1e-300))
-        anchors.append(samples)
-    shares = _label_shares(y, np.stack(anchors), P.shape[1])
-    _, row_of_class = linear_sum_assignment(-shares.T)
-    return shares[row_of_class], np.stack(anchors)[row_of_class]
-
-
-def _confident_joint(P: np.ndarray, y: Any, percentile: float | None, ranks: slice) -> Found:
-    try:
-        from cleanlab.count import compute_confident_joint, estimate_latent
-    except ImportError:
-        raise ImportError("method 'confident-joint' needs cleanlab: pip install cleanlab") from None
-    _, given_if_true, _ = estimate_latent(compute_confident_joint(y, P), y)
-    for i in np.flatnonzero(given_if_true.sum(axis=0) == 0):
-        raise ValueError(
-            f"no sample is of class {i} with confidence, so the confident joint has no row for it"
-        )
-    return given_if_true.T, None
-
-
-_METHODS: dict[str, Callable[..., Found]] = {
-    "anchor": _anchor,
-    "anchor-band": _anchor_band,
-    "anchor-count": _anchor_count,
-    "vertex": _vertex,
-    "confident-joint": _confident_joint,
-}
-_COUNTING = ("anchor-count", "vertex")
-
-
-def _ranked(scores: np.ndarray, ranks: slice) -> np.ndarray:
-    """In each row, where the scores of these ranks are; rank 0 is the largest."""
-    first, last = ranks.start, ranks.stop - 1
-    return np.sort(np.argpartition(-scores, (first, last), axis=1)[:, ranks], axis=1)
-
-
-def _label_shares(y: np.ndarray, anchors: np.ndarray, K: int) -> np.ndarray:
-    return np.stack([np.bincount(y[samples], minlength=K) for samples in anchors]) / anchors.shape[1]
-
-
-def _ranks(band: tuple[float, float], n: int, K: int) -> slice:
-    """The ranks of the band among n samples; at least one."""
+def _anchor_count(P: np.ndarray, y: np.ndarray, band: tuple[float, float]) -> Found:
+    """Return the shares of the noisy labels among the samples in the band of each class's ranking."""
+    n, K = P.shape
     first, last = band
     if not 0 <= first < last <= 1:
         raise ValueError(f"band is {band}, but must be two increasing ranks from 0 to 1, in units of n / K")
     start = int(first * n / K)
-    return slice(start, max(start + 1, round(last * n / K)))
+    stop = max(start + 1, round(last * n / K))  # at least one sample
+    ranked = np.argpartition(-P.T, (start, stop - 1), axis=1)  # rank 0 is the largest posterior
+    anchors = np.sort(ranked[:, start:stop], axis=1)
+    return np.stack([np.bincount(y[row], minlength=K) for row in anchors]) / (stop - start), anchors
+
+
+def _confident_joint(P: np.ndarray, y: np.ndarray) -> Found:
+    try:
+        from cleanlab.count import compute_confident_joint, estimate_latent
+    except ImportError:
+        raise ImportError("method 'confident-joint' needs cleanlab: pip install cleanlab") from None
+    # cleanlab counts at least one sample of every class, so that a class without any has a row of its own.
+    for i in np.flatnonzero(compute_confident_joint(y, P, calibrate=False).sum(axis=0) <= 1):
+        raise ValueError(
+            f"no sample is of class {i} with confidence, or only one, so the confident joint lacks its row"
+        )
+    _, given_if_true, _ = estimate_latent(compute_confident_joint(y, P), y)
+    return given_if_true.T, None
+
+
+def _warn_of_classes_without_anchors(T: np.ndarray) -> None:
+    """Warn of rows that were read off samples of other classes, such as that of a class never predicted.
+
+    Samples of class i have the largest chance of the label i, so that T_ii must be the largest entry of its
+    column, and not next to nothing.
+    """
+    others = np.where(np.eye(len(T), dtype=bool), -1, T).max(axis=0)
+    bad = np.flatnonzero((np.diag(T) <= others) | (np.diag(T) < 0.1 / len(T)))
+    if bad.size:
+        warnings.warn(
+            f"the model finds no samples of class {', '.join(map(str, bad))}, so that these rows of T come"
+            " from samples of other classes: train the model longer, or leave these classes out",
+            stacklevel=3,
+        )
 
 
 def _posteriors(probabilities: Any) -> np.ndarray:
-    """Float64 rows that sum to 1, where rounding up to half precision is forgiven."""
+    """Return float64 rows that sum to 1, where rounding up to half precision is forgiven."""
     P = as_array(probabilities).astype(np.float64)
     if P.ndim != 2 or P.shape[0] < 1 or P.shape[1] < 2:
         raise ValueError(f"probabilities have shape (n, K) with 2 classes or more, not {P.shape}")
@@ -213,14 +206,3 @@ def _posteriors(probabilities: Any) -> np.ndarray:
             f"row {bad[0]} of the probabilities is no distribution ({found}): pass softmax(logits)"
         )
     return P / sums[:, None]
-
-
-def _noisy_labels(labels: Labels | None, P: np.ndarray, method: str) -> np.ndarray | None:
-    if labels is None:
-        if method in (*_COUNTING, "confident-joint"):
-            raise ValueError(f"method {method!r} needs the noisy labels of the samples")
-        return None
-    y = as_labels(labels, P.shape[1])
-    if len(y) != len(P):
-        raise ValueError(f"there are {len(y)} labels for {len(P)} samples, but must be one for each")
-    return y

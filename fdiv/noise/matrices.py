@@ -1,4 +1,4 @@
-"""Transition matrices: any T, and the paper's three families."""
+"""Transition matrices: the check of any T, the paper's three families, and two of the field's."""
 
 from __future__ import annotations
 
@@ -10,13 +10,46 @@ from typing import Any
 import numpy as np
 
 from fdiv.arrays import as_array
+from fdiv.names import choose
+
+# The classes that look alike, as the field takes them since Patrini et al. (2017): where each is mislabelled.
+ALIKE = {
+    "cifar-10": {
+        9: 1,
+        2: 0,
+        4: 7,
+        3: 5,
+        5: 3,
+    }  # truck -> automobile, bird -> airplane, deer -> horse, cat <-> dog
+}
 
 
-def transition(matrix: Any) -> np.ndarray:
-    """``matrix`` as a float64 array, or a ``ValueError`` that names the first row that is no distribution."""
-    T = np.array(as_array(matrix), dtype=np.float64)
+def transition(matrix: Any, num_classes: int | None = None) -> np.ndarray:
+    """Return a transition matrix as a new float64 array, or raise a ``ValueError`` about its first bad row.
+
+    This is the only check of a T. Rows that sum to 1 but for the rounding of float32 are made to sum to 1.
+
+    matrix: an array, a tensor, nested lists, or an estimate of T.
+    num_classes: how many classes T must have, if that is known.
+
+    >>> transition([[0.9, 0.1], [0.3, 0.7]])
+    array([[0.9, 0.1],
+           [0.3, 0.7]])
+    """
+    try:
+        T = as_array(matrix)
+    except ValueError:
+        raise ValueError("the rows of a transition matrix must have one length") from None
+    if T.dtype.kind not in "buif":
+        raise ValueError(f"a transition matrix holds numbers, not {T.dtype}")
     if T.ndim != 2 or T.shape[0] != T.shape[1] or len(T) < 2:
         raise ValueError(f"a transition matrix is square with at least 2 classes, not of shape {T.shape}")
+    if num_classes not in (None, len(T)):
+        raise ValueError(f"T is for {len(T)} classes, but num_classes is {num_classes}")
+    single, T = T.dtype == np.float32, T.astype(np.float64)
+    if single:
+        sums = T.sum(1, keepdims=True)
+        T /= np.where(abs(sums - 1) < 1e-5, sums, 1)
     for row, entries in enumerate(T):
         bad = entries[~(entries >= 0)]
         if bad.size:
@@ -27,10 +60,14 @@ def transition(matrix: Any) -> np.ndarray:
 
 
 def uniform(e: float | Sequence[float] | np.ndarray, num_classes: int | None = None) -> np.ndarray:
-    """Uniform off-diagonal noise (Section 3): T_ij = e_j for every i != j, so T = (1 - sum_j e_j) I + 1 e'.
+    """Return uniform off-diagonal noise (Section 3): T_ij = e_j for i != j, so T = (1 - sum_j e_j) I + 1 e'.
 
     e: the chance of landing on class j from any other class, one number per class, or one number that holds
         for all ``num_classes`` classes (the noise rate is then (K - 1) e). They sum to less than 1.
+
+    >>> uniform([0.1, 0.3])
+    array([[0.7, 0.3],
+           [0.1, 0.9]])
     """
     e = np.array(e, dtype=np.float64)
     if e.ndim == 0:
@@ -50,16 +87,23 @@ def uniform(e: float | Sequence[float] | np.ndarray, num_classes: int | None = N
 
 
 def symmetric(rate: float, num_classes: int) -> np.ndarray:
-    """A label is wrong with probability ``rate``, and then any of the other classes alike."""
+    """Return the T of labels that are wrong with probability ``rate``, and then any other class alike.
+
+    >>> symmetric(0.2, 3)[0]
+    array([0.8, 0.1, 0.1])
+    """
     num_classes = _class_count(num_classes)
     check_rate("rate", rate, below=(num_classes - 1) / num_classes)
     return uniform(rate / (num_classes - 1), num_classes)
 
 
 def random_flip(p: float, num_classes: int) -> np.ndarray:
-    """The paper's "Random p" (Section 5): with probability p the label is drawn anew from all K classes.
+    """Return the paper's "Random p" (Section 5): with probability p the label is drawn from all K classes.
 
     The true class is among them, so the noise rate is p (K - 1) / K, not p.
+
+    >>> random_flip(0.5, 2)[0]
+    array([0.75, 0.25])
     """
     num_classes = _class_count(num_classes)
     check_rate("p", p, below=1)
@@ -72,10 +116,14 @@ def sparse(
     e1: float | Sequence[float],
     e2: float | Sequence[float],
 ) -> np.ndarray:
-    """Sparse noise (Appendix, "Multi-class extension II"): labels flip only within disjoint pairs of classes.
+    """Return sparse noise (Appendix, "Multi-class extension II"): labels flip only within pairs of classes.
 
     pairs: the (i, j); every class is in exactly one. ``None`` stands for (0, 1), (2, 3), ...
     e1, e2: the chances of i -> j and of j -> i, one for all pairs or one per pair; e1 + e2 < 1 in each.
+
+    >>> sparse(2, [(0, 1)], 0.25, 0.5)
+    array([[0.75, 0.25],
+           [0.5 , 0.5 ]])
     """
     num_classes = _class_count(num_classes)
     if num_classes % 2:
@@ -94,6 +142,39 @@ def sparse(
         T[j, [i, j]] = second[c], 1 - second[c]
     if missing := set(range(num_classes)) - seen:
         raise ValueError(f"class {min(missing)} is in no pair, but sparse noise needs every class in one")
+    return transition(T)
+
+
+def pair(rate: float, num_classes: int) -> np.ndarray:
+    """Return the field's pair flips (Han et al., 2018): class i becomes i + 1, and the last class the first.
+
+    rate: the chance of a flip, below one half, where right and wrong labels would be as frequent.
+
+    >>> pair(0.25, 3)
+    array([[0.75, 0.25, 0.  ],
+           [0.  , 0.75, 0.25],
+           [0.25, 0.  , 0.75]])
+    """
+    num_classes = _class_count(num_classes)
+    check_rate("rate", rate, below=0.5)
+    return transition((1 - rate) * np.eye(num_classes) + rate * np.roll(np.eye(num_classes), 1, axis=1))
+
+
+def asymmetric(dataset: str, rate: float) -> np.ndarray:
+    """Return the field's asymmetric noise (Patrini et al., 2017): some classes become one that looks alike.
+
+    dataset: "cifar-10", where trucks become automobiles, birds airplanes, deer horses, and cats and dogs one
+        another. The other five classes keep their labels, so the noise rate is half of ``rate``.
+    rate: the chance of a flip in the classes that flip, below one half.
+
+    >>> asymmetric("cifar-10", 0.25)[9, [1, 9]]
+    array([0.25, 0.75])
+    """
+    flips = ALIKE[choose("dataset with asymmetric noise", dataset, tuple(ALIKE))]
+    check_rate("rate", rate, below=0.5)
+    T = np.eye(10)
+    for i, j in flips.items():
+        T[i, [i, j]] = 1 - rate, rate
     return transition(T)
 
 
@@ -118,7 +199,11 @@ def _per_pair(name: str, e: float | Sequence[float], count: int) -> np.ndarray:
 
 
 def check_rate(name: str, value: float, below: float = math.inf) -> float:
-    """``value``, or a ``ValueError`` where it is not in [0, below)."""
+    """Return ``value``, or raise a ``ValueError`` where it is not in [0, below).
+
+    >>> check_rate("rate", 0.2, below=1)
+    0.2
+    """
     if not 0 <= value < below:
         valid = "at least 0" if below == math.inf else f"at least 0 and below {below:.4g}"
         raise ValueError(f"{name} is {value:g}, but must be {valid}")

@@ -1,4 +1,4 @@
-"""The paper's noise settings by name, as printed in its appendix and as behind the released labels.
+"""The paper's noise settings by name: the matrices printed in its appendix, and those of its released labels.
 
 Their repository holds one fixed label file per dataset and setting, 22 in all, and no program that writes
 them. Twelve follow exactly from three seeds of NumPy's legacy generator, whose streams never change. Ten were
@@ -30,14 +30,18 @@ MASK_SEED, VALUE_SEED, STREAM_SEED = 12419, 20172, 10086
 
 
 def paper_settings(dataset: str) -> tuple[str, ...]:
-    """The names of a dataset's noise settings in the paper; for CIFAR-10 with the steps of the figure."""
+    """Return the names of a dataset's noise settings in the paper; for CIFAR-10 with the steps of the figure.
+
+    >>> paper_settings("cifar-100")
+    ('uniform', 'sparse', 'random-0.2', 'random-0.5')
+    """
     dataset = choose("dataset", dataset, DATASETS)
     names = tuple(row["setting"] for row in csv_rows("released_labels.csv", dataset=dataset))
     return names + FIGURE_STEPS if dataset == "cifar-10" else names
 
 
 def paper_noise(dataset: str, setting: str, source: str = "released") -> np.ndarray:
-    """The transition matrix of one of the paper's noise settings.
+    """Return the transition matrix of one of the paper's noise settings.
 
     dataset: mnist, fashion-mnist, cifar-10 or cifar-100.
     setting: one of ``paper_settings(dataset)``. "figure-0.03" is the step e = 0.03 of the robustness figure
@@ -45,6 +49,9 @@ def paper_noise(dataset: str, setting: str, source: str = "released") -> np.ndar
     source: "released" for the matrix that generated the labels the authors published; "printed" for the one
         under that heading in the appendix, as it stands: some of its entries are misprinted and some rows
         rounded, so that it is *not* always a transition matrix and is not validated.
+
+    >>> paper_noise("mnist", "random-0.2")[0, :2].round(3)
+    array([0.82, 0.02])
     """
     dataset, setting = paper_name(dataset, setting)
     source = choose("source", source, ("released", "printed"))
@@ -68,7 +75,11 @@ def paper_noise(dataset: str, setting: str, source: str = "released") -> np.ndar
 
 
 def paper_name(dataset: str, setting: str) -> tuple[str, str]:
-    """Both names as ``paper_settings`` spells them."""
+    """Return both names as ``paper_settings`` spells them.
+
+    >>> paper_name("MNIST", "Uniform Low")
+    ('mnist', 'uniform-low')
+    """
     dataset = choose("dataset", dataset, DATASETS)
     return dataset, choose(f"{dataset} noise setting", setting, paper_settings(dataset))
 
@@ -80,6 +91,9 @@ class ReleasedLabels:
     labels: the noisy labels, of the kind and dtype of the clean ones.
     exact: whether they equal the released file, label by label.
     note: the same in a sentence.
+
+    >>> ReleasedLabels([3, 1], exact=False, note="drawn with seed 0").exact
+    False
     """
 
     labels: Any
@@ -88,11 +102,15 @@ class ReleasedLabels:
 
 
 def released_labels(dataset: str, setting: str, clean_labels: Labels, seed: Seed = 0) -> ReleasedLabels:
-    """The noisy training labels of the paper's experiments.
+    """Return the noisy training labels of the paper's experiments.
 
     dataset, setting: as in ``paper_noise``.
     clean_labels: all training labels in the order of the original files; any others are refused.
     seed: for the ten files whose own seed is unknown; the other twelve do not use it.
+
+    >>> released_labels("mnist", "random-0.2", [0, 1, 2])
+    Traceback (most recent call last):
+    ValueError: clean_labels has 3 labels, but mnist has 60000 to train on
     """
     dataset, setting = paper_name(dataset, setting)
     rows = csv_rows("released_labels.csv", dataset=dataset, setting=setting)
@@ -115,7 +133,7 @@ def released_labels(dataset: str, setting: str, clean_labels: Labels, seed: Seed
 
 
 def regenerate(row: Mapping[str, str], clean: np.ndarray, T: np.ndarray) -> np.ndarray:
-    """The noisy labels of a file that is not made with exact counts, from any clean labels.
+    """Return the noisy labels of a file that is not made with exact counts, from any clean labels.
 
     row: its line of released_labels.csv, whose ``recipe`` is one of
 
