@@ -10,7 +10,7 @@ The names below are the ones a user needs; each is imported when it is first use
 
 from typing import TYPE_CHECKING
 
-from fdiv.names import lazily
+from fdiv.names import lazily, load_plugins
 
 __version__ = "0.2.0"
 
@@ -64,3 +64,5 @@ __getattr__, __dir__, _ = lazily(
         "course.explore": ("explore",),
     },
 )
+
+load_plugins()

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import difflib
-import importlib
+import importlib.util
+import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 
@@ -136,3 +139,27 @@ def lazily(package: str, modules: Mapping[str, Iterable[str]]) -> tuple[Any, Any
         return getattr(importlib.import_module(f"{package}.{home[name]}"), name)
 
     return get, lambda: sorted(home), sorted(home)
+
+
+def load_plugins() -> None:
+    """Import what ``FDIV_PLUGINS`` names: Python files or modules that register rows of their own.
+
+    The variable reaches kernels and workers as well, so a dataset or a method registered in such a file is
+    known to every command, notebook and grid. Several are separated as in ``PATH``.
+    """
+    for name in filter(None, os.environ.get("FDIV_PLUGINS", "").split(os.pathsep)):
+        path = Path(name).expanduser()
+        if path.stem in sys.modules or name in sys.modules:
+            continue
+        try:
+            if path.suffix == ".py":
+                spec = importlib.util.spec_from_file_location(path.stem, path)
+                sys.modules[path.stem] = module = importlib.util.module_from_spec(spec)
+                spec.loader.exec_module(module)
+            else:
+                importlib.import_module(name)
+        except Exception as error:
+            sys.modules.pop(path.stem, None)
+            raise ImportError(
+                f"FDIV_PLUGINS names {name!r}, which cannot be imported ({type(error).__name__}: {error})"
+            ) from error

@@ -1,12 +1,15 @@
 """The settings of every test, the tests that make check leaves out, and the order of the files in make test."""
 
 import os
+import tempfile
 
 import pytest
 
 # Unless whoever calls pytest chose otherwise; set before torch is imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # as a quick kernel has: sums in another order differ in bits
 os.environ.setdefault("FDIV_OFFLINE", "1")
+# Runs of lessons, trained once for all tests of a session; the workers of pytest-xdist inherit the folder.
+os.environ.setdefault("FDIV_RUNS", os.path.join(tempfile.mkdtemp(prefix="fdiv-tests-"), "runs"))
 
 # Files and folders whose tests start kernels or several processes, the longest first. make test runs them in
 # this order before all others, so that no long one is left for the end.

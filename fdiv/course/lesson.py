@@ -37,11 +37,18 @@ def claim(sentence: str, condition: object) -> None:
     The printed line carries no measured number, so that nbval can compare it to the letter on any machine.
 
     sentence: what the reader should take away, in words.
-    condition: a bool, or a NumPy or torch scalar; an array is refused because "all" or "any" must be said.
+    condition: True or False, of Python, NumPy or torch. Nothing else passes: nan is not false, and neither is
+        a list or a text.
+
+    >>> claim("two is more than one", 2 > 1)
+    ok  two is more than one
     """
-    if getattr(condition, "ndim", 0):
-        raise TypeError(f"the claim {sentence!r} got an array: reduce it with .all() or .any()")
-    if not bool(condition):
+    value = condition.item() if getattr(condition, "ndim", None) == 0 else condition
+    if not isinstance(value, bool):
+        array = "an array: reduce it with .all() or .any()"
+        got = array if hasattr(value, "ndim") else f"{value!r}, not True or False"
+        raise TypeError(f"the claim {sentence!r} got {got}")
+    if not value:
         raise ClaimError(f"claim does not hold: {sentence}")
     print(f"{CLAIM_OK}{sentence}")
 

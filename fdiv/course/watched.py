@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import torch
+
+import fdiv
 from fdiv.experiments.experiment import Experiment, plan, run_experiment
+from fdiv.files import runs_folder
 from fdiv.learning.methods import method_title
 from fdiv.learning.runs import Run
 
@@ -17,9 +23,26 @@ if TYPE_CHECKING:
 IN_GRID = "FDIV_GRID"  # set while a grid executes the cells tagged for it
 
 
-def kept_folder(experiment: Experiment) -> Path | None:
-    """Return where a lesson keeps a run; a quick one nowhere outside a grid, so that it trains each time."""
-    return plan(experiment).folder if experiment.mode != "quick" or IN_GRID in os.environ else None
+def kept_folder(experiment: Experiment) -> Path:
+    """Return where a lesson keeps the run, so that two lessons that need one run train it once.
+
+    The place of a quick run changes with the code: whoever edits a loss sees what the edit did.
+    """
+    planned = plan(experiment)
+    if planned.experiment.mode != "quick" or IN_GRID in os.environ:
+        return planned.folder
+    return runs_folder() / "lessons" / code_digest()[:8] / planned.name
+
+
+@cache
+def code_digest() -> str:
+    """Return a hash of what a quick run depends on: the code of every room but the course, and torch."""
+    package = Path(fdiv.__file__).parent
+    sources = sorted(path for path in package.rglob("*.py") if path.relative_to(package).parts[0] != "course")
+    digest = hashlib.sha256(torch.__version__.encode())
+    for path in sources:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def watched(experiment: Experiment) -> Run:

@@ -23,7 +23,7 @@ from fdiv.files import runs_folder, write_text
 from fdiv.learning.distributed import locked, world
 from fdiv.learning.methods import METHODS, check_correction, needs_transition
 from fdiv.learning.recipe import Recipe
-from fdiv.learning.runs import ORACLE, RULES, Run, load_run, save_run
+from fdiv.learning.runs import ORACLE, RULES, Run, load_run, save_run, stored_digest
 from fdiv.learning.training import fit
 from fdiv.names import choose
 from fdiv.noise.settings import CLEAN
@@ -183,15 +183,13 @@ def stored_result(experiment: Experiment, folder: str | os.PathLike | None = Non
 
 def _result_there(planned: Plan, folder: Path) -> dict[str, Any] | None:
     """Return the result in ``folder`` if it is of this run; refuse a folder with another run's files."""
-    path = folder / RESULT
     try:
-        result = read_result(path)
-    except FileNotFoundError:
+        result = read_result(folder / RESULT)
+    except (FileNotFoundError, ValueError):  # nothing, or half of a result: then the weights tell whose it is
         result = None
-    except ValueError:
-        result = {} if (folder / WEIGHTS).exists() else None
-    if result is not None and result.get("run") != planned.digest:
-        wanted = asdict(planned.experiment)
+    there = stored_digest(folder / WEIGHTS) if result is None else result["run"]
+    if there not in (None, planned.digest):
+        wanted, result = asdict(planned.experiment), result or {}
         others = [
             f"{name} {result[name]!r}" for name in wanted if result.get(name, wanted[name]) != wanted[name]
         ]

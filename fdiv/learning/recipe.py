@@ -5,10 +5,11 @@ Where the values come from is not said here: ``fdiv.experiments.recipes`` holds 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 WARM_UP, ESTIMATE_T = STAGES = ("warm-up", "estimate-T")
+PEAK_AT = 0.2  # the share of the steps after which a triangle is at its peak
 Optimiser = Literal["adam", "adagrad", "sgd"]
 Product = Literal["exact", "sampled", "shuffled"]
 
@@ -19,7 +20,9 @@ class Recipe:
 
     model: a name of ``fdiv.learning.models.MODELS``.
     schedule: (epochs, learning rate) one after another; the sum of the epochs is the length of the run.
-    optimiser: "adam", "adagrad" or "sgd"; ``momentum`` is for the last.
+    ramp: "steps" keeps each learning rate for its epochs; "triangle" rises from 0 to the largest one over the
+        first fifth of all steps, and falls back to 0 over the others.
+    optimiser: "adam", "adagrad" or "sgd"; ``momentum`` and ``nesterov`` are for the last.
     mean, std: subtracted from pixels in [0, 1], and the divisor after it; one number or one per channel.
     augment: a name of ``fdiv.learning.augment.AUGMENTATIONS``.
     product: how the term over the product distribution is taken, see ``FDivLoss``.
@@ -33,8 +36,10 @@ class Recipe:
 
     model: str
     schedule: tuple[tuple[int, float], ...]
+    ramp: Literal["steps", "triangle"] = "steps"
     optimiser: Optimiser = "adam"
     momentum: float = 0.0
+    nesterov: bool = False
     weight_decay: float = 0.0
     batch_size: int = 128
     mean: tuple[float, ...] = (0.0,)
@@ -59,11 +64,29 @@ class Recipe:
                 return rate
         raise ValueError(f"epoch {epoch} lies beyond the {self.epochs} epochs of the schedule")
 
+    def rate(self, progress: float) -> float:
+        """Return the learning rate after the share ``progress`` of all steps, from 0 up to 1.
+
+        >>> hat = Recipe(model="cnn", schedule=((10, 0.1),), ramp="triangle")
+        >>> [round(hat.rate(progress), 3) for progress in (0.0, 0.1, 0.2, 0.6)]
+        [0.0, 0.05, 0.1, 0.05]
+        """
+        if self.ramp == "steps":
+            return self.learning_rate(min(int(progress * self.epochs + 1e-9), self.epochs - 1))
+        peak = max(rate for _, rate in self.schedule)
+        return peak * min(progress / PEAK_AT, (1 - progress) / (1 - PEAK_AT))
+
     def values(self) -> dict[str, Any]:
-        """Return all that decides the outcome of a training, as plain values: everything but the source."""
-        before = {} if self.warm_up is None else {"warm_up": self.warm_up.values()}
-        plain = vars(replace(self, warm_up=None, source=""))
-        return {name: value for name, value in plain.items() if name != "source"} | before
+        """Return all that decides the outcome of a training: every field that has not its default value.
+
+        A field that is added later with a default leaves the values of older recipes, and so the identity of
+        their runs, as they are.
+        """
+        changed = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
+        changed.pop("source", None)
+        if self.warm_up is not None:
+            changed["warm_up"] = self.warm_up.values()
+        return changed
 
 
 def stages_before(recipe: Recipe, estimate_T: bool) -> dict[str, tuple[str, Recipe]]:

@@ -18,7 +18,7 @@ from fdiv.files import write_state
 from fdiv.learning.models import MODELS, build_model
 from fdiv.names import choose
 
-__all__ = ["ORACLE", "RULES", "Run", "load_run", "read_state", "save_run"]
+__all__ = ["ORACLE", "RULES", "Run", "load_run", "read_state", "save_run", "stored_digest"]
 
 RULES = {
     "last": "the last epoch",
@@ -117,6 +117,14 @@ def load_run(path: str | os.PathLike, digest: str) -> Run | None:
     except (OSError, KeyError, TypeError, ValueError):  # missing, damaged, foreign: there is no such run
         return None
     return run
+
+
+def stored_digest(path: str | os.PathLike) -> str | None:
+    """Return the identity of the run that ``save_run`` wrote; None where there is none, or nothing whole."""
+    try:
+        return read_state(path).get("digest")
+    except OSError:
+        return None
 
 
 def read_state(path: str | os.PathLike, device: torch.device | str = "cpu") -> dict[str, Any]:

@@ -219,9 +219,6 @@ class _Session:
     def run_epoch(self, bar: Any) -> None:
         """One pass over the training data, then a look at what it did."""
         started = time.perf_counter()
-        rate = self.recipe.learning_rate(self.epoch)
-        for group in self.optimiser.param_groups:
-            group["lr"] = rate
         self.loss.set_epoch(self.epoch, self.recipe.epochs)
         self.model.train()
         self.loss.train()
@@ -231,10 +228,12 @@ class _Session:
             if self.world.size > 1:  # the order is common to all processes, what follows is not
                 _seed(self.seed, self.epoch + 1, self.world.rank + 1)
             self.stream = self.decoded(batches)
-            for batch in batches:
+            for number, batch in enumerate(batches):
+                self.set_rate((self.epoch + number / len(batches)) / self.recipe.epochs)
                 total += self.step(*batch)
                 bar.update()
         self.world.share_buffers(self.model)
+        rate = self.optimiser.param_groups[0]["lr"]
         self.epoch += 1
         objective = -total.item() / self.steps
         if not np.isfinite(objective):
@@ -246,6 +245,11 @@ class _Session:
         self.history.append(row | {"seconds": time.perf_counter() - started})
         self.keep()
         bar.set_postfix({"noisy validation": f"{row['validation_accuracy']:.1%}"})
+
+    def set_rate(self, progress: float) -> None:
+        """Give the optimiser the learning rate at this point of the training."""
+        for group in self.optimiser.param_groups:
+            group["lr"] = self.recipe.rate(progress)
 
     def batches(self) -> Iterator[tuple[Tensor, Tensor | None, Tensor | None]]:
         """Indices of the joint batch and, where Algorithm 1 is sampled, of peer images and peer labels."""
@@ -470,7 +474,9 @@ def _optimiser(recipe: Recipe, model: nn.Module) -> torch.optim.Optimizer:
             return torch.optim.Adam(model.parameters(), lr=rate, weight_decay=decay, fused=fused)
         case "adagrad":
             return torch.optim.Adagrad(model.parameters(), lr=rate, weight_decay=decay, eps=1e-8)
-    return torch.optim.SGD(model.parameters(), lr=rate, momentum=recipe.momentum, weight_decay=decay)
+    return torch.optim.SGD(
+        model.parameters(), lr=rate, momentum=recipe.momentum, weight_decay=decay, nesterov=recipe.nesterov
+    )
 
 
 def _half(device: torch.device) -> torch.dtype | None:

@@ -78,6 +78,34 @@ def test_every_checker_is_used_by_a_notebook():
                 assert re.search(rf"^\w+\.{name}\(", text, re.MULTILINE), f"{path.stem}.{name}"
 
 
+CHECKERS = [
+    (f"{path.stem}.{name}", value)
+    for path in sorted(Path(exercises.__file__).parent.glob("nb*.py"))
+    for name, value in vars(importlib.import_module(f"fdiv.course.exercises.{path.stem}")).items()
+    if isinstance(value, Exercise)
+]
+NO_ANSWERS = {
+    "nan": float("nan"),
+    "inf": float("inf"),
+    "-inf": -float("inf"),
+    "None": None,
+    "an empty list": [],
+    "a text": "0.5",
+    "True": True,
+    "nan four times": torch.full((4,), float("nan"), dtype=torch.float64),
+    "nan in a table": np.full((3, 3), np.nan),
+    "nan twice": (float("nan"), float("nan")),
+}
+
+
+@pytest.mark.parametrize("nothing", NO_ANSWERS)
+@pytest.mark.parametrize(("name", "checker"), CHECKERS, ids=[name for name, _ in CHECKERS])
+def test_what_is_no_answer_is_never_right(name, checker, nothing):
+    value = NO_ANSWERS[nothing]
+    assert checker.verdict(lambda *_: value).startswith("not yet"), name
+    assert checker.verdict(value).startswith("not yet"), name
+
+
 def triangular(**changed):
     """The ninth divergence of notebook 01, with some fields spoilt."""
 
@@ -310,7 +338,7 @@ WRONG = [
     (nb00.noise_rate, lambda c, n: (c == n).double().mean(), "share of labels that are right"),
     (nb00.noise_rate, lambda c, n: (c != n).sum(), "how many labels are wrong"),
     (nb00.noise_rate, lambda c, n: None, "returned None"),
-    (nb00.noise_rate, lambda c, n: c != n, "one value per example"),
+    (nb00.noise_rate, lambda c, n: c != n, "several numbers: make them one"),
     (nb00.noise_rate, lambda c, n: 0.375, "not touched must give 0"),
     (nb00.noise_rate, lambda c, n: 1 / 0, "raised ZeroDivisionError"),
     (nb00.memorised_share, lambda p, n, c: (p == n).double().mean(), "counts all examples"),

@@ -14,27 +14,13 @@ import pandas as pd
 import pytest
 import torch
 
-from fdiv import datasets, files
+from fdiv import files
 from fdiv.__main__ import main
-from fdiv.datasets import Dataset
+from fdiv.datasets import CATALOGUE, noisy_data
 from fdiv.experiments import experiment, results
-from fdiv.experiments.experiment import (
-    NOISE_PATTERNS,
-    QUICK_DATA,
-    QUICK_NOISE,
-    ROBUSTNESS_RATES,
-    Experiment,
-    canonical,
-    check_noise,
-    experiment_folder,
-    noise_settings,
-    noisy_data,
-    run_experiment,
-    stored_result,
-)
-from fdiv.experiments.recipes import DATASETS
+from fdiv.experiments.experiment import Experiment, plan, run_experiment, stored_result
 from fdiv.files import runs_folder
-from fdiv.noise import noise_card, paper_noise
+from fdiv.noise import paper_noise
 
 QUICK_TV = Experiment(dataset="digits", noise="uniform-low", method="tv")
 
@@ -56,128 +42,6 @@ def short(monkeypatch):
         return replace(settings, schedule=((3, settings.schedule[0][1]),))
 
     monkeypatch.setattr(experiment, "recipe", shortened)
-
-
-# ------------------------------------------------------------------ the noise
-
-
-def test_noise_settings():
-    assert noise_settings("digits") == noise_settings("mnist")
-    assert noise_settings("mnist")[0] == "clean"
-    assert len(noise_settings("fashion-mnist")) == 7
-    assert noise_settings("paired-digits") == ("clean", "uniform", "sparse", "random-0.2", "random-0.5")
-    people = [name for name in noise_settings("cifar-10") if name.startswith("human-")]
-    assert people == [
-        f"human-{which}" for which in ("aggregate", "random-1", "random-2", "random-3", "worse")
-    ]
-    assert noise_settings("cifar-100")[-1] == "human-fine"
-    assert noise_settings("clothing1m") == ("human",)
-
-
-@pytest.mark.parametrize(
-    ("dataset", "setting", "message"),
-    [
-        ("digits", "sparse", "no digits noise setting is called 'sparse'.*random-0.7, uniform-R, instance-R"),
-        ("digits", "uniform-R", "'uniform-R' needs a number for R, such as uniform-0.45"),
-        ("digits", "uniform-0.9", "'uniform-0.9' must have a rate of at least 0 and below 0.9"),
-        ("cifar-100", "uniform-0.99", "'uniform-0.99' must have a rate of at least 0 and below 0.99"),
-        ("mnist", "instance-1", "'instance-1' must have a rate of at least 0 and below 1"),
-        ("mnist", "human-worse", "no mnist noise setting is called 'human-worse'"),
-        ("clothing1m", "uniform-0.2", "no clothing1m noise setting is called .*; choose from human$"),
-        ("svhn", "clean", "no dataset is called 'svhn'"),
-    ],
-)
-def test_bad_noise_is_one_sentence(dataset, setting, message):
-    with pytest.raises(ValueError, match=message):
-        check_noise(dataset, setting)
-
-
-def test_names_of_noise_are_canonical():
-    assert check_noise("digits", "Uniform-0.450") == "uniform-0.45"
-    assert check_noise("mnist", "instance-.4") == "instance-0.4"
-    assert check_noise("mnist", "Sparse High") == "sparse-high"
-    assert check_noise("digits", "uniform-0.0") == "uniform-0"
-    assert set(NOISE_PATTERNS) == {"uniform-R", "instance-R"}
-
-
-def test_the_rates_of_the_figure():
-    """Uniform with every e_j = 0, 0.01, ..., 0.09."""
-    assert ROBUSTNESS_RATES == (0.0, 0.09, 0.18, 0.27, 0.36, 0.45, 0.54, 0.63, 0.72, 0.81)
-    for step, rate in enumerate(ROBUSTNESS_RATES):
-        T = noisy_data("digits", f"uniform-{rate:g}").T
-        np.testing.assert_allclose(T, paper_noise("cifar-10", f"figure-0.0{step}"), atol=1e-12)
-
-
-def wrong(data):
-    return (data.split.train_labels != data.split.train_clean_labels).float().mean().item()
-
-
-def test_uniform_noise_of_a_rate(monkeypatch):
-    """A rate is met on few examples, where counts would be cut to whole numbers, and exactly on many."""
-    for dataset in ("digits", "paired-digits"):
-        for rate in (0.18, 0.45):
-            error = math.sqrt(rate * (1 - rate) / 1000)
-            assert wrong(noisy_data(dataset, f"uniform-{rate}")) == pytest.approx(rate, abs=4 * error)
-    labels = torch.arange(60000) % 10
-    many = Dataset("mnist", torch.zeros(60000, 1, 2, 2), labels, torch.zeros(5, 1, 2, 2), labels[:5], 10)
-    monkeypatch.setattr(datasets, "load", lambda name: many)
-    data = noisy_data("mnist", "uniform-0.45")
-    everything = torch.cat([data.split.train_labels, data.split.validation_labels])
-    assert (everything != labels).sum() == 0.45 * 60000
-    assert "exact counts" in data.note
-
-
-def test_instance_dependent_noise_of_a_rate():
-    data = noisy_data("digits", "instance-0.4")
-    assert wrong(data) == pytest.approx(0.4, abs=0.05)
-    assert data.T.shape == (10, 10)
-    np.testing.assert_allclose(data.T.sum(1), 1)
-    assert 1 - np.diag(data.T).mean() == pytest.approx(0.4, abs=0.05)
-
-
-def test_human_labels_come_with_the_matrix_they_realise(monkeypatch):
-    clean = torch.arange(200) % 10
-    fake = Dataset("cifar-10", torch.zeros(200, 3, 4, 4), clean, torch.zeros(5, 3, 4, 4), clean[:5], 10)
-    people = torch.where(torch.arange(200) < 50, (clean + 1) % 10, clean)
-    asked = []
-
-    def human_labels(dataset, which, given):
-        asked.append((dataset, which))
-        assert given is clean
-        return people
-
-    monkeypatch.setattr(datasets, "load", lambda name: fake)
-    monkeypatch.setattr(datasets, "human_labels", human_labels)
-    data = noisy_data("cifar-10", "human-random-2", validation=20)
-    assert asked == [("cifar-10", "random-2")]
-    assert torch.equal(data.split.train_labels, people[:180])
-    np.testing.assert_allclose(np.diag(data.T), 0.75)
-
-
-def test_the_stand_ins_have_every_noise_of_what_they_stand_for():
-    for dataset in DATASETS:
-        for setting in noise_settings(dataset):
-            quick = QUICK_NOISE.get(dataset, {}).get(setting, setting)
-            assert check_noise(QUICK_DATA[dataset], quick) == quick
-    np.testing.assert_allclose(
-        noisy_data("digits", QUICK_NOISE["cifar-10"]["random-0.5"]).T, paper_noise("cifar-10", "random-0.5")
-    )
-
-
-@pytest.mark.parametrize("setting", noise_settings("digits")[1:])
-def test_digits_get_the_noise_of_mnist(setting):
-    data = noisy_data("digits", setting)
-    np.testing.assert_array_equal(data.T, paper_noise("mnist", setting))
-    card = noise_card(data.split.train_clean_labels, data.split.train_labels)
-    assert abs(card.realised_T - data.T).max() < 0.13
-    again = noisy_data("digits", setting)
-    assert (again.split.train_labels == data.split.train_labels).all()
-
-
-def test_clean_is_clean():
-    data = noisy_data("digits", "clean")
-    assert (data.split.train_labels == data.split.train_clean_labels).all()
-    assert (np.eye(10) == data.T).all()
 
 
 # ------------------------------------------------------------------ the run
@@ -273,13 +137,43 @@ def test_what_a_run_does_not_use_does_not_make_it_another(short, tmp_path):
     assert stored_result(QUICK_TV, tmp_path) == result
 
 
-def test_a_result_of_another_recipe_is_none(short, tmp_path, monkeypatch):
+def test_a_run_by_another_recipe_is_another_run(short, tmp_path, monkeypatch):
+    """With a folder of its own, and it overwrites no other. A new source alone changes nothing."""
     epochs(QUICK_TV, tmp_path)
-    shortened = experiment.recipe
-    monkeypatch.setattr(experiment, "recipe", lambda *a, **o: replace(shortened(*a, **o), batch_size=32))
-    assert epochs(QUICK_TV, tmp_path)[0] == 3
+    shortened, before = experiment.recipe, plan(QUICK_TV)
     monkeypatch.setattr(experiment, "recipe", lambda *a, **o: replace(shortened(*a, **o), source="new"))
+    assert epochs(QUICK_TV, tmp_path)[0] == 0
+    monkeypatch.setattr(experiment, "recipe", lambda *a, **o: replace(shortened(*a, **o), batch_size=32))
     assert stored_result(QUICK_TV, tmp_path) is None
+    assert plan(QUICK_TV).folder != before.folder
+    with pytest.raises(ValueError, match="holds another run: choose another folder, or delete it"):
+        epochs(QUICK_TV, tmp_path)
+
+
+def test_the_place_of_a_run_is_judged_by_all_that_lies_in_it(short, tmp_path):
+    """Where the result is unreadable the weights tell whose it is; an unfinished run counts too."""
+    epochs(QUICK_TV, tmp_path)
+    (tmp_path / "result.json").write_text("{")
+    weights = (tmp_path / "run.pt").read_bytes()
+    with pytest.raises(ValueError, match="holds another run: choose another folder"):
+        epochs(replace(QUICK_TV, method="kl"), tmp_path)
+    assert (tmp_path / "run.pt").read_bytes() == weights
+    unfinished = tmp_path / "unfinished"
+    unfinished.mkdir()
+    (unfinished / "tv.pt").write_bytes(b"a checkpoint")
+    with pytest.raises(ValueError, match="holds an unfinished run of 'tv': choose another folder"):
+        epochs(replace(QUICK_TV, method="kl"), unfinished)
+
+
+@pytest.mark.parametrize("position", [0.2, 0.5, 0.8])
+def test_a_flipped_bit_in_the_weights_is_seen(short, tmp_path, position):
+    _, one, _ = epochs(QUICK_TV, tmp_path)
+    damaged = bytearray((tmp_path / "run.pt").read_bytes())
+    damaged[int(position * len(damaged))] ^= 4
+    (tmp_path / "run.pt").write_bytes(damaged)
+    trained, two, _ = epochs(QUICK_TV, tmp_path)
+    assert trained == 3
+    assert same(one, two)
 
 
 def test_a_result_without_its_weights_is_trained_again(short, tmp_path):
@@ -355,7 +249,8 @@ def test_two_processes_train_one_experiment_once(tmp_path):
 
 def test_folders(monkeypatch, tmp_path, runs):
     assert runs_folder() == runs
-    assert experiment_folder(QUICK_TV) == runs / "train" / "digits_uniform-low_tv_quick_seed0"
+    planned = plan(QUICK_TV)
+    assert planned.folder == runs / "train" / f"digits_uniform-low_tv_quick_seed0_{planned.digest[:8]}"
     monkeypatch.delenv("FDIV_RUNS")
     assert runs_folder() == files.ROOT / "runs"
     assert stored_result(QUICK_TV, tmp_path) is None
@@ -364,18 +259,18 @@ def test_folders(monkeypatch, tmp_path, runs):
 def test_one_run_has_one_folder_however_it_is_spelt():
     spelt = Experiment(dataset="MNIST", noise="Uniform_High", method="Total Variation", mode="laptop")
     spelt = replace(spelt, correction="Exact", transition="True", variant="Paper")
-    ours = canonical(spelt)
-    assert ours.name == "mnist_uniform-high_tv_laptop_seed0_exact_T-true"
-    assert canonical(ours) == ours
-    assert experiment_folder(spelt) == experiment_folder(ours)
-    assert canonical(replace(ours, method="ce", correction="none")).transition == "estimated", "needs no T"
+    ours = spelt.canonical()
+    assert plan(ours).name.startswith("mnist_uniform-high_tv_laptop_seed0_exact_T-true_")
+    assert ours.canonical() == ours
+    assert plan(spelt).folder == plan(ours).folder
+    assert replace(ours, method="ce", correction="none").canonical().transition == "estimated", "needs no T"
 
 
 @pytest.mark.parametrize("seed", [-1, 1.0, True, "0"])
 def test_a_seed_is_a_whole_number(seed):
     with pytest.raises(ValueError, match=f"seed {seed!r} is not a whole number from 0 up"):
         run_experiment(replace(QUICK_TV, seed=seed))
-    assert type(canonical(replace(QUICK_TV, seed=np.int64(1))).seed) is int, "as result.json needs it"
+    assert type(replace(QUICK_TV, seed=np.int64(1)).canonical().seed) is int, "as result.json needs it"
 
 
 @pytest.mark.parametrize(
@@ -393,18 +288,21 @@ def test_quick_means_the_stand_in(short, wanted, dataset, noise):
     assert (result["dataset"], result["noise"]) == (dataset, noise)
 
 
-def test_clothing1m_is_read_as_it_is(short, monkeypatch):
+def test_a_split_that_is_noisy_by_nature_is_read_as_it_is(short, monkeypatch):
     split = replace(noisy_data("digits", "uniform-low").split, name="clothing1m", train_clean_labels=None)
-    monkeypatch.setattr(datasets, "clothing1m", lambda: split)
+    toy = replace(CATALOGUE["clothing1m"], name="toy-clothes", aliases=(), split=lambda: split, stand_in=None)
     small = experiment.recipe("digits", "tv")
     monkeypatch.setattr(experiment, "recipe", lambda *a, **o: replace(small, schedule=((2, 1e-3),)))
-    wanted = Experiment(dataset="clothing1m", noise="human", method="flc", mode="paper")
-    run, result = run_experiment(wanted)
+    wanted = Experiment(dataset="toy-clothes", noise="human", method="flc", mode="paper")
+    with CATALOGUE.registered(toy):
+        run, result = run_experiment(wanted)
+        with pytest.raises(
+            ValueError, match="nobody knows the true T of toy-clothes: choose transition 'esti"
+        ):
+            run_experiment(replace(wanted, transition="true"))
     assert run.T.shape == (10, 10)
-    assert (result["dataset"], result["noise"]) == ("clothing1m", "human")
+    assert (result["dataset"], result["noise"]) == ("toy-clothes", "human")
     assert math.isnan(result["memorised_last"])
-    with pytest.raises(ValueError, match="nobody knows the true T of clothing1m: choose transition 'estim"):
-        run_experiment(replace(wanted, transition="true"))
 
 
 def test_clean_labels_are_trained_by_their_own_recipe(monkeypatch):
@@ -430,66 +328,33 @@ def test_the_true_transition_matrix_is_used_on_request(short):
         run_experiment(Experiment(dataset="digits", noise="clean", method="ce", transition="known"))
 
 
-def test_names_differ_where_experiments_do():
-    variants = [
-        QUICK_TV,
-        Experiment(dataset="mnist", noise="uniform-low", method="tv"),
-        Experiment(dataset="digits", noise="sparse-low", method="tv"),
-        Experiment(dataset="digits", noise="uniform-low", method="js"),
-        Experiment(dataset="digits", noise="uniform-low", method="tv", mode="paper"),
-        Experiment(dataset="digits", noise="uniform-low", method="tv", seed=1),
-        Experiment(dataset="digits", noise="uniform-low", method="tv", correction="exact"),
-        Experiment(dataset="digits", noise="uniform-low", method="tv", correction="paper"),
-        Experiment(dataset="digits", noise="uniform-low", method="tv", correction="exact", transition="true"),
-        Experiment(dataset="digits", noise="uniform-low", method="flc"),
-        Experiment(dataset="digits", noise="uniform-low", method="flc", transition="true"),
-        Experiment(dataset="digits", noise="uniform-low", method="tv", mode="paper", variant="authors-code"),
+def test_identities_differ_exactly_where_runs_do():
+    quick = {"dataset": "digits", "noise": "uniform-low", "method": "tv"}
+    different = [
+        Experiment(**quick),
+        Experiment(**quick | {"noise": "sparse-low"}),
+        Experiment(**quick | {"method": "js"}),
+        Experiment(**quick, seed=1),
+        Experiment(**quick, correction="exact"),
+        Experiment(**quick, correction="paper"),
+        Experiment(**quick, correction="exact", transition="true"),
+        Experiment(**quick | {"method": "flc"}),
+        Experiment(**quick | {"method": "flc"}, transition="true"),
+        Experiment(**quick | {"dataset": "mnist"}, mode="laptop"),
+        Experiment(**quick | {"dataset": "fashion-mnist"}, mode="laptop"),
+        Experiment(**quick | {"dataset": "mnist"}, mode="paper"),
+        Experiment(**quick | {"dataset": "mnist"}, mode="paper", variant="authors-code"),
     ]
-    assert len({one.name for one in variants}) == len(variants)
-
-
-# ------------------------------------------------------------------ collecting
-
-
-def result(folder, **changed):
-    row = dict.fromkeys(set(results.KEY) - {"correction"}, "x") | {"seed": 0, "accuracy_last": 0.5} | changed
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "result.json").write_text(json.dumps(row))
-
-
-@pytest.fixture
-def store(monkeypatch, tmp_path):
-    monkeypatch.setattr(results, "RESULTS", tmp_path / "results")
-    return tmp_path / "results" / "accuracies.csv"
-
-
-def test_collecting_adds_and_replaces(store, tmp_path):
-    result(tmp_path / "runs" / "one")
-    result(tmp_path / "runs" / "deep" / "two", seed=1, memorised_last=math.nan)
-    assert len(results.collect(tmp_path / "runs")) == 2
-    result(tmp_path / "later" / "one", accuracy_last=0.75)
-    results.collect(tmp_path / "later")
-    table = results.our_accuracies()
-    assert table.set_index("seed")["accuracy_last"].to_dict() == {0: 0.75, 1: 0.5}
-    assert set(table["correction"]) == {"none"}  # a column that older results lack
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [('{"dataset": "mn', "is not whole: delete it"), ('{"dataset": "mnist"}', "lacks noise, method, mode")],
-)
-def test_a_damaged_result_is_named_and_nothing_written(store, tmp_path, text, message):
-    result(tmp_path / "runs" / "good")
-    (tmp_path / "runs" / "bad").mkdir()
-    (tmp_path / "runs" / "bad" / "result.json").write_text(text)
-    with pytest.raises(ValueError, match=message):
-        results.collect(tmp_path / "runs")
-    assert not store.exists()
-
-
-def test_collecting_nothing_is_an_error(store, tmp_path):
-    with pytest.raises(ValueError, match=r"no result.json lies below"):
-        results.collect(tmp_path)
+    for of in (lambda one: one.digest, lambda one: one.name):
+        assert len({of(plan(one)) for one in different}) == len(different)
+    alike = [
+        Experiment(**quick, mode="laptop"),
+        Experiment(**quick | {"dataset": "mnist"}),
+        Experiment(**quick | {"dataset": "fashion-mnist"}),
+        Experiment(**quick | {"dataset": "cifar-10"}),
+        Experiment(**quick, transition="true"),
+    ]
+    assert {plan(one).name for one in alike} == {plan(different[0]).name}
 
 
 # ------------------------------------------------------------------ the command
@@ -525,17 +390,3 @@ def test_bad_arguments_are_one_sentence(arguments, message, tmp_path, capsys):
     assert message in error
     assert error.count("\n") == 1
     assert not (tmp_path / "x").exists()
-
-
-# ------------------------------------------------------------------ what is committed
-
-
-def test_committed_results_say_where_they_come_from():
-    table = results.our_accuracies()
-    assert not table.duplicated(results.KEY).any()
-    accuracies = table.filter(like="accuracy_")
-    assert ((accuracies > 0) & (accuracies <= 1)).all(axis=None)
-    assert (accuracies.le(accuracies["accuracy_oracle"], axis=0)).all(axis=None)
-    for name in ("commit", "torch", "python", "device", "threads", "date", "recipe", "labels"):
-        assert table[name].notna().all()
-    assert not table["commit"].str.endswith("+").any(), "a number must come from a committed state"

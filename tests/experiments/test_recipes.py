@@ -4,22 +4,17 @@ import numpy as np
 import pytest
 import torch
 
-from fdiv.experiments import recipes
-from fdiv.experiments.recipes import (
-    DATASETS,
-    QUICK_DATA,
-    build_loss,
-    method_title,
-    methods,
-    quick_dataset,
-    recipe,
-)
+from fdiv.datasets import CATALOGUE
+from fdiv.experiments.recipes import recipe
 from fdiv.learning.augment import augmentation
+from fdiv.learning.methods import METHODS, build_loss, check_correction, method_title, needs_transition
+from fdiv.learning.methods import paper_methods as methods
 from fdiv.learning.models import MODELS, build_model
 from fdiv.noise import symmetric
 from fdiv.theory.divergences import DIVERGENCES
 
 CIFAR = ("cifar-10", "cifar-100")
+DATASETS = tuple(CATALOGUE)
 
 
 def rates(settings):
@@ -32,13 +27,10 @@ def falling(first, factor, every, epochs):
 
 
 def test_the_papers_schedule():
-    """Appendix C.5: 80 epochs from 1e-3 or 5e-4, decay 0.2, 0.5, 0.2 every 20 epochs."""
-    for variant, first in (("paper", 1e-3), ("paper-low-rate", 5e-4)):
-        settings = recipe("mnist", "tv", "paper", variant=variant)
-        rates = [settings.learning_rate(epoch) for epoch in range(80)]
-        expected = np.repeat(first * np.cumprod([1, 0.2, 0.5, 0.2]), 20)
-        np.testing.assert_allclose(rates, expected)
-        assert (settings.epochs, settings.batch_size, settings.optimiser) == (80, 128, "adam")
+    """Appendix C.5: 80 epochs from 1e-3 (or 5e-4), decay 0.2, 0.5, 0.2 every 20 epochs."""
+    settings = recipe("mnist", "tv", "paper")
+    np.testing.assert_allclose(rates(settings), np.repeat(1e-3 * np.cumprod([1, 0.2, 0.5, 0.2]), 20))
+    assert (settings.epochs, settings.batch_size, settings.optimiser) == (80, 128, "adam")
     with pytest.raises(ValueError, match="epoch 80 lies beyond the 80 epochs"):
         settings.learning_rate(80)
 
@@ -174,8 +166,8 @@ def test_clean_labels_change_nothing_but_the_papers_two_columns():
 
 def test_every_method_has_a_recipe_and_a_loss_in_every_mode():
     assert len(methods()) == 13
-    for method in (*methods(), *recipes.OURS):
-        T = symmetric(0.2, 10) if method in recipes.NEEDS_TRANSITION else None
+    for method in METHODS:
+        T = symmetric(0.2, 10) if needs_transition(method) else None
         assert build_loss(method, 10, T=T, label_prior=[0.1] * 10).num_classes == 10
         assert method_title(method)
         for dataset in DATASETS:
@@ -209,9 +201,9 @@ def test_the_networks_of_the_recipes_take_the_images():
 
 
 def test_the_stand_ins_of_mode_quick_stand_for_themselves():
-    assert set(QUICK_DATA.values()) == {"digits", "paired-digits"}
-    assert all(QUICK_DATA[name] == name for name in QUICK_DATA.values())
-    assert quick_dataset("CIFAR 100") == "paired-digits"
+    stand_ins = {entry.stand_in for entry in CATALOGUE.values()} - {None}
+    assert stand_ins == {"digits", "paired-digits"}
+    assert all(CATALOGUE[name].stand_in is None for name in stand_ins)
 
 
 @pytest.mark.parametrize(
@@ -230,10 +222,6 @@ def test_the_stand_ins_of_mode_quick_stand_for_themselves():
         (lambda: recipe("mnist", "ce", "paper", variant="authors-code"), "concerns only the divergences"),
         (lambda: recipe("mnist", "tv", "laptop", variant="authors-code"), "concerns only the divergences"),
         (lambda: recipe("clothing1m", "tv", "laptop"), "clothing1m has no recipe for MODE 'laptop': choose"),
-        (
-            lambda: recipe("cifar-10", "tv", "paper", variant="paper-low-rate"),
-            "no dataset with variant 'paper-low-rate' is called 'cifar-10'; choose from mnist, fashion-mnist",
-        ),
         (lambda: build_loss("tv", 10, correction="exact"), "method 'tv' needs transition matrix T"),
         (lambda: build_loss("ce", 10, T=np.eye(10), correction="exact"), "'exact' is for the divergences"),
         (lambda: build_loss("tv", 10, correction="mine"), "no correction is called 'mine'; choose from none"),
@@ -265,8 +253,8 @@ def test_forward_correction_starts_from_free_scores_in_batches_of_the_warm_up(da
 
 def test_total_variation_cannot_be_corrected_forwards_and_says_so_before_training():
     with pytest.raises(ValueError, match="is a step for 'tv': choose another divergence"):
-        recipes.check_correction("tv", "forward")
-    assert recipes.check_correction("js", "forward") == "forward"
+        check_correction("tv", "forward")
+    assert check_correction("js", "forward") == "forward"
 
 
 def test_pearson_on_logits_is_least_squares():

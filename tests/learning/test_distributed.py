@@ -17,10 +17,11 @@ import torch
 from fdiv.datasets import digits, noisy_split
 from fdiv.experiments import experiment
 from fdiv.experiments.experiment import Experiment, run_experiment
-from fdiv.experiments.recipes import QUICK, build_loss
+from fdiv.experiments.recipes import QUICK
 from fdiv.learning import training
 from fdiv.learning.distributed import World, world
 from fdiv.learning.losses import FDivLoss, PeerLoss
+from fdiv.learning.methods import build_loss
 from fdiv.learning.training import label_shares, train
 from fdiv.noise import corrupt, symmetric
 

@@ -18,11 +18,14 @@ from PIL import Image
 
 from fdiv.datasets import ImageFiles, digits, noisy_split
 from fdiv.experiments.experiment import noisy_data
-from fdiv.experiments.recipes import QUICK, Recipe, build_loss, methods, recipe
+from fdiv.experiments.recipes import QUICK, recipe
 from fdiv.learning import training
 from fdiv.learning.augment import Augmentation
 from fdiv.learning.losses import CrossEntropy, FDivLoss
+from fdiv.learning.methods import build_loss
+from fdiv.learning.methods import paper_methods as methods
 from fdiv.learning.models import build_model
+from fdiv.learning.recipe import Recipe
 from fdiv.learning.training import (
     ORACLE,
     RULES,
@@ -175,28 +178,11 @@ def test_mixed_precision_learns_too(split, monkeypatch, half):
     monkeypatch.setattr(training, "_half", lambda device: half)
     settings = replace(QUICK, schedule=((8, 2e-3),))
     run = train(split, settings, tv(split))
-    full = train(split, replace(settings, source="full precision"), tv(split))
     assert run.accuracy("last") > 0.85
     assert all(tensor.dtype == torch.float32 for tensor in run.weights["last"].values())
     monkeypatch.undo()
-    exact = train(split, settings, tv(split))
-    assert same(full.weights["last"], run.weights["last"])
-    assert not same(exact.weights["last"], run.weights["last"])
-
-
-def test_compile_is_asked_for(split, monkeypatch):
-    compiled = []
-
-    def fake(model):
-        compiled.append(model)
-        return model
-
-    monkeypatch.setattr(torch, "compile", fake)
-    plain = train(split, SHORT, tv(split))
-    assert not compiled
-    run = train(split, SHORT, tv(split), compile=True)
-    assert compiled == [run.model]
-    assert same(run.weights["last"], plain.weights["last"])
+    full = train(split, settings, tv(split))
+    assert not same(full.weights["last"], run.weights["last"])
 
 
 def test_a_progress_bar_counts_all_steps(split, capsys):

@@ -6,7 +6,9 @@ a sentence that helps.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -44,6 +46,18 @@ class Exercise:
 def exercise(title: str) -> Callable[[Callable[[object], None]], Exercise]:
     """Make a checker function an ``Exercise`` called ``title``."""
     return lambda check: Exercise(title, check)
+
+
+def number(value: Any) -> float:
+    """Return an answer as a finite number, or raise ``Wrong`` with what it is instead."""
+    if value is None:
+        raise Wrong("your function returned None: is there a return?")
+    if getattr(value, "ndim", 0):
+        raise Wrong("your function returned several numbers: make them one, by a mean for example")
+    result = float(value)
+    if not math.isfinite(result):
+        raise Wrong(f"your function returned {result}, which is no number: is something divided by zero?")
+    return result
 
 
 def close(answer: object, right: Tensor, tolerance: float = 1e-6) -> bool:

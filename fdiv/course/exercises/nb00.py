@@ -7,40 +7,31 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from fdiv.course.exercises import Wrong, exercise
+from fdiv.course.exercises import Wrong, exercise, number
 
 CLEAN = torch.tensor([3, 3, 7, 7, 1, 0, 5, 9])
 NOISY = torch.tensor([3, 8, 7, 2, 1, 4, 5, 9])
 PREDICTED = torch.tensor([3, 8, 7, 7, 1, 4, 5, 0])
 
 
-def _number(value: object) -> float:
-    """The answer as a number; a hint where it is None or an array."""
-    if value is None:
-        raise Wrong("your function returned None: is there a return?")
-    if getattr(value, "ndim", 0):
-        raise Wrong("your function returned one value per example: average them into one number")
-    return float(value)
-
-
 @exercise("1 the realised noise rate")
 def noise_rate(answer: Callable[[Tensor, Tensor], object]) -> None:
     """Three of eight labels differ."""
-    got = _number(answer(CLEAN, NOISY))
+    got = number(answer(CLEAN, NOISY))
     if got == 5 / 8:
         raise Wrong("that is the share of labels that are right; the rate counts those that are wrong")
     if got == 3:
         raise Wrong("that is how many labels are wrong; a rate is their share, between 0 and 1")
     if abs(got - 3 / 8) > 1e-6:
         raise Wrong(f"3 of these 8 labels are wrong, so the rate is 0.375; yours is {got:.3f}")
-    if _number(answer(CLEAN, CLEAN)) != 0:
+    if number(answer(CLEAN, CLEAN)) != 0:
         raise Wrong("labels that were not touched must give 0")
 
 
 @exercise("2 the share of memorised flips")
 def memorised_share(answer: Callable[[Tensor, Tensor, Tensor], object]) -> None:
     """Of the three flipped labels the model repeats two."""
-    got = _number(answer(PREDICTED, NOISY, CLEAN))
+    got = number(answer(PREDICTED, NOISY, CLEAN))
     if abs(got - 6 / 8) < 1e-6:
         raise Wrong("that counts all examples; memorising is about the flipped ones only (clean != noisy)")
     if abs(got - 2 / 8) < 1e-6:

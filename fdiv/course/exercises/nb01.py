@@ -44,7 +44,7 @@ def triangular(answer: Callable[[], Divergence]) -> None:
     (slope,) = torch.autograd.grad(new.f(v).sum(), v)
     if not close(new.derivative(v), slope):
         raise Wrong("slope: it is not the derivative of your generator")
-    if abs(new.at_zero - 1) > 1e-9:
+    if not abs(new.at_zero - 1) <= 1e-9:
         raise Wrong(f"at_zero: f(0) is 1, yours is {new.at_zero:g}")
     if new.domain.high != 1:
         raise Wrong("domain: f never rises faster than slope 1, so f* is finite up to u = 1")

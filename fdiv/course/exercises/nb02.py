@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from fdiv import noise
-from fdiv.course.exercises import Wrong, exercise
+from fdiv.course.exercises import Wrong, exercise, number
 
 CLEAN = np.array([0, 0, 0, 0, 1, 1, 2, 2, 2, 2])
 NOISY = np.array([0, 0, 0, 1, 1, 2, 2, 2, 0, 0])
@@ -43,7 +43,7 @@ def pair_flips(answer: Callable[[int, float], np.ndarray]) -> None:
 def largest_symmetric_rate(answer: Callable[[int], float]) -> None:
     """(K - 1) / K; one half is right for two classes only."""
     for num_classes in (2, 3, 10, 100):
-        got, right = float(answer(num_classes)), (num_classes - 1) / num_classes
+        got, right = number(answer(num_classes)), (num_classes - 1) / num_classes
         if abs(got - 0.5) < 1e-9 and num_classes > 2:
             raise Wrong("one half holds for two classes; with more, the wrong labels share their half")
         if abs(got - 1 / num_classes) < 1e-9 and num_classes > 2:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from fdiv.course.exercises import Wrong, exercise
+from fdiv.course.exercises import Wrong, exercise, number
 
 
 @exercise("1 the regret of a rule")
@@ -14,7 +14,7 @@ def regret_of(answer: Callable[[Sequence[float], Sequence[float]], float]) -> No
     """The oracle's accuracy minus the chosen one; ties go to the first epoch."""
     accuracy = [0.5, 0.7, 0.9, 0.6, 0.8]
     for scores, right in (([1, 2, 3, 2, 1], 0.0), ([5, 1, 1, 1, 1], 0.4), ([0, 2, 1, 2, 0], 0.2)):
-        got = float(answer(scores, accuracy))
+        got = number(answer(scores, accuracy))
         if abs(got + right) < 1e-9 and right:
             raise Wrong("the sign is exchanged: regret is what is lost, so it is never negative")
         if right == 0.2 and abs(got - 0.3) < 1e-9:
@@ -33,7 +33,7 @@ def noisy_accuracy(answer: Callable[[float, Sequence[float], Sequence[float]], f
     for joint in (np.diag([0.5, 0.3, 0.2]), np.array([[0.3, 0.1, 0.1], [0.0, 0.2, 0.1], [0.1, 0.0, 0.1]])):
         a, q = float(np.trace(joint)), joint.sum(0)  # joint[class, prediction]
         right = float(np.trace(T.T @ joint))
-        got = float(answer(a, e, q.tolist()))
+        got = number(answer(a, e, q.tolist()))
         if abs(got - (1 - sum(e)) * a) < 1e-9:
             raise Wrong("a label drawn from e also agrees with the prediction now and then: add that")
         if abs(got - right) > 1e-9:
@@ -47,7 +47,7 @@ def paired_difference(answer: Callable[[Sequence[float], Sequence[float]], tuple
     """Mean and standard error of the differences, not of the methods."""
     first, second = [0.91, 0.84, 0.88, 0.93], [0.89, 0.83, 0.85, 0.92]
     gaps = np.subtract(first, second)
-    mean, error = (float(value) for value in answer(first, second))
+    mean, error = (number(value) for value in answer(first, second))
     if abs(mean + gaps.mean()) < 1e-9:
         raise Wrong("the sign is exchanged: first minus second")
     if abs(mean - gaps.mean()) > 1e-9:

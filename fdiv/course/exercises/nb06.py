@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import torch
 
-from fdiv.course.exercises import Wrong, exercise
+from fdiv.course.exercises import Wrong, exercise, number
 from fdiv.theory.divergences import divergence
 
 
@@ -26,7 +26,7 @@ def confident_value(name: str, accuracy: float, num_classes: int) -> float:
 def value_of_certain(answer: Callable[[str, float, int], float]) -> None:
     """Right on the share ``a``; under the product distribution it meets the label once in K."""
     for name, accuracy, num_classes in (("tv", 0.9, 10), ("kl", 0.3, 10), ("pearson", 0.75, 100)):
-        got = float(answer(name, accuracy, num_classes))
+        got = number(answer(name, accuracy, num_classes))
         right = confident_value(name, accuracy, num_classes)
         (g0, g1), (s0, s1) = ends(name)
         joint = accuracy * g1 + (1 - accuracy) * g0
@@ -45,7 +45,7 @@ def accuracy_of(answer: Callable[[str, float, int], float]) -> None:
     """The inverse of exercise 1."""
     for name, accuracy, num_classes in (("js", 0.8, 10), ("tv", 0.25, 4), ("reverse-kl", 0.6, 10)):
         value = confident_value(name, accuracy, num_classes)
-        got = float(answer(name, value, num_classes))
+        got = number(answer(name, value, num_classes))
         perfect = confident_value(name, 1.0, num_classes)
         if abs(got - value / perfect) < 1e-9:
             raise Wrong("the objective is affine, not proportional: at accuracy 0 it is not 0")
@@ -59,7 +59,7 @@ def pull_ratio(answer: Callable[[int], float]) -> None:
     for num_classes in (2, 10, 100):
         v = torch.tensor(1 / num_classes, dtype=torch.float64)
         right = float(2 * num_classes * torch.cosh(v) ** 2)
-        got = float(answer(num_classes))
+        got = number(answer(num_classes))
         if abs(got * right - 1) < 1e-6:
             raise Wrong("upside down: how many times stronger is cross-entropy?")
         if abs(got - num_classes) < 1e-9:

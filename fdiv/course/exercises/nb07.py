@@ -7,7 +7,7 @@ from math import comb
 
 import numpy as np
 
-from fdiv.course.exercises import Wrong, exercise
+from fdiv.course.exercises import Wrong, exercise, number
 
 
 def all_present(num_classes: int, batch: int) -> float:
@@ -20,7 +20,7 @@ def all_present(num_classes: int, batch: int) -> float:
 def relative_scatter(answer: Callable[[int, int], float]) -> None:
     """sqrt((K - 1) / B), the standard deviation of a share over its mean."""
     for num_classes, batch in ((10, 128), (100, 128), (2, 50)):
-        got, right = float(answer(num_classes, batch)), ((num_classes - 1) / batch) ** 0.5
+        got, right = number(answer(num_classes, batch)), ((num_classes - 1) / batch) ** 0.5
         if abs(got - right**2) < 1e-9:
             raise Wrong("that is the variance over the squared mean: take its root")
         if abs(got - (num_classes - 1) ** 0.5) < 1e-9:
@@ -35,7 +35,7 @@ def relative_scatter(answer: Callable[[int, int], float]) -> None:
 def classes_in_a_batch(answer: Callable[[int, int], float]) -> None:
     """K (1 - (1 - 1/K)^B)."""
     for num_classes, batch in ((10, 128), (100, 128), (14, 20)):
-        got = float(answer(num_classes, batch))
+        got = number(answer(num_classes, batch))
         right = num_classes * (1 - (1 - 1 / num_classes) ** batch)
         if abs(got - num_classes * (1 - 1 / num_classes) ** batch) < 1e-9:
             raise Wrong("that is how many are absent")

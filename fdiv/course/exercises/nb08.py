@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from fdiv.course.exercises import Wrong, exercise
+from fdiv.course.exercises import Wrong, exercise, number
 
 
 def majority_wrong(T: np.ndarray) -> float:
@@ -32,7 +32,7 @@ def noisy_agreement(answer: Callable[[Sequence[float], Sequence[float], int], fl
     for accuracy, rate, num_classes in (((1.0, 0.5), (0.1, 0.5), 10), ((0.9, 0.2, 0.4), (0.3, 0.1, 0.2), 4)):
         a, r = np.asarray(accuracy), np.asarray(rate)
         right = float((a * (1 - r) + (1 - a) * r / (num_classes - 1)).mean())
-        got = float(answer(accuracy, rate, num_classes))
+        got = number(answer(accuracy, rate, num_classes))
         averaged = a.mean() * (1 - r.mean()) + (1 - a.mean()) * r.mean() / (num_classes - 1)
         if abs(got - averaged) < 1e-9:
             raise Wrong("average after multiplying: a kind with many wrong labels has its own accuracy")
@@ -52,7 +52,7 @@ def vote_of_three(answer: Callable[[float, int], float]) -> None:
     for rate, num_classes in ((0.1, 10), (0.3, 10), (0.2, 2)):
         off = rate / (num_classes - 1)
         T = np.full((num_classes, num_classes), off) + (1 - rate - off) * np.eye(num_classes)
-        right, got = majority_wrong(T), float(answer(rate, num_classes))
+        right, got = majority_wrong(T), number(answer(rate, num_classes))
         if abs(got - (1 - right)) < 1e-9:
             raise Wrong("that is how often the vote is right")
         if abs(got - (3 * rate**2 * (1 - rate) + rate**3)) < 1e-9 and num_classes > 2:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from fdiv import noise
-from fdiv.course.exercises import Wrong, close, exercise
+from fdiv.course.exercises import Wrong, close, exercise, number
 from fdiv.theory import exact
 
 
@@ -50,7 +50,7 @@ def plug_in(answer: Callable[[Tensor], Tensor]) -> None:
 def anchors_fail_up_to(answer: Callable[[float], float]) -> None:
     """a <= b; one half and 1 - b are the common slips."""
     for b in (0.1, 0.2, 0.45):
-        got = float(answer(b))
+        got = number(answer(b))
         if abs(got - 0.5) < 1e-9:
             raise Wrong("one half is about rows: the anchors of class i come from column i")
         if abs(got - (1 - b)) < 1e-9:

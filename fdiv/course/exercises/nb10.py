@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from fdiv.course.exercises import Wrong, exercise
+from fdiv.course.exercises import Wrong, exercise, number
 
 
 def expected_maximum(n: int) -> float:
@@ -19,7 +19,7 @@ def expected_maximum(n: int) -> float:
 def gain_of_best(answer: Callable[[int], float]) -> None:
     """0 for one run, 0.56 for two, 1.16 for five; a simulation may be off by 0.02."""
     for n in (1, 2, 5, 10):
-        got, right = float(answer(n)), expected_maximum(n)
+        got, right = number(answer(n)), expected_maximum(n)
         if n == 1 and abs(got) > 0.02:
             raise Wrong(f"one run gains nothing over its mean, yours gains {got:.2f}")
         if abs(got - 2 * right) < 0.02 and n > 1:
@@ -37,6 +37,7 @@ def difference(answer: Callable[[Mapping[int, float], Mapping[int, float]], floa
     got = answer(first, second)
     if got is None:
         raise Wrong("seeds 1 and 2 are in both: that makes two pairs")
+    got = number(got)
     if abs(got + 0.03) < 1e-9:
         raise Wrong("the sign is exchanged: first minus second")
     unpaired = sum(first.values()) / 3 - sum(second.values()) / 3
