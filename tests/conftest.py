@@ -1,4 +1,4 @@
-"""The settings of every test, the tests that make check leaves out, and the order of the files in make test."""
+"""Settings for every test, the tests that make check leaves out, and the order of files in make test."""
 
 import os
 import tempfile

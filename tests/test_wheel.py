@@ -1,7 +1,7 @@
-"""The wheel works anywhere: built, installed without extras into a fresh environment, used from an empty folder.
+"""The wheel works anywhere: installed without extras into a fresh environment, used from an empty folder.
 
-The environment sees the core dependencies that the wheel itself declares, as links to the ones installed here,
-and nothing else: whatever belongs to an extra is really absent.
+The environment sees the core dependencies that the wheel declares, as links to the ones installed here, and
+nothing else: what belongs to an extra is really absent.
 """
 
 import importlib.metadata
@@ -158,6 +158,7 @@ def test_a_command_that_needs_the_notebook_tools_says_so_in_one_sentence(install
     done = installed.fdiv(*arguments)
     assert done.returncode == 2
     (sentence,) = done.stderr.splitlines()
+    assert "No module named" in sentence
     assert "fdiv[notebooks]" in sentence
 
 

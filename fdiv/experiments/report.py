@@ -35,12 +35,12 @@ HEADLINE_WAYS = (
 )
 INTRODUCTION = """# What has been run
 
-Made by `fdiv results` from [`accuracies.csv`](accuracies.csv), where every run stands with its seed, recipe, \
-commit, versions and seconds: do not edit this page. [Notebook 10](../../notebooks/10_paper_tables.ipynb) draws \
-the same numbers and shows what has not been run.
+Made by `fdiv results` from [`accuracies.csv`](accuracies.csv), where every run stands with its seed, recipe,
+commit, versions and seconds: do not edit this page. [Notebook 10](../../notebooks/10_paper_tables.ipynb)
+draws the same numbers and shows what has not been run.
 
-A cell is the accuracy on clean test data in percent, at the epoch chosen on noisy validation data: the mean ± \
-the standard deviation over seeds, and the number of seeds in round brackets. In square brackets stands the \
+A cell is the accuracy on clean test data in percent, at the epoch chosen on noisy validation data: the mean ±
+the standard deviation over seeds, and the number of seeds in round brackets. In square brackets stands the
 paper's mean, or its best run where it prints only that. A dash means "not run".
 """
 
