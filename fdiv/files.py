@@ -139,7 +139,7 @@ def write_state(state: Mapping[str, Any], path: str | os.PathLike) -> None:
     >>> torch.load(place, weights_only=True)
     {'epoch': 3}
     """
-    import torch
+    import torch  # here, since the command's help needs none
 
     with replacing(path) as temporary, open(temporary, "wb") as file:
         try:
