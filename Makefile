@@ -1,36 +1,54 @@
-# Thin on purpose: README.md shows the plain command behind each target.
+# Thin on purpose: fdiv/course/guides/set_up.md shows the plain command behind each target.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
+MADE := $(VENV)/made-by-make
 
-.PHONY: run test lab refresh bench clean
+.PHONY: run check test lab refresh bench torture clean clean-runs environment
 
-run: $(READY)  ## execute every notebook in quick mode; pages in runs/quick/index.html
+run: environment  ## execute every notebook in quick mode; pages in runs/quick/index.html
 	$(BIN)/python -m fdiv run
 
-test: $(READY)  ## style, unit tests, notebook structure, nbval, and the browser where there is one
+check: environment  ## for daily work: style, types, pairs, and every test without a kernel, a browser or a network
 	$(BIN)/python -m ruff check . && $(BIN)/python -m ruff format --check .
-	$(BIN)/python -m pytest -q -n 2 --dist loadscope -m "not browser"
-	$(BIN)/python -m pytest -q -n 2 --dist loadscope -m browser tests/browser
+	$(BIN)/python -m mypy
+	$(BIN)/python -m fdiv check
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -p no:nbval -o addopts=--strict-markers -m "not kernel and not slow and not browser" tests
 
-lab: $(READY)  ## open JupyterLab on the notebooks
+test: environment  ## style, types, and every test: nbval on every notebook, and the browser where there is one
+	$(BIN)/python -m ruff check . && $(BIN)/python -m ruff format --check .
+	$(BIN)/python -m mypy
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup --no-loadscope-reorder
+
+lab: environment  ## open JupyterLab on the notebooks
 	$(BIN)/python -m jupyterlab notebooks
 
-refresh: $(READY)  ## execute the notebooks again and store them with their outputs, for committing
+refresh: environment  ## execute the notebooks again and store them with their outputs, for committing
 	$(BIN)/python -m fdiv refresh
 
-bench: $(READY)  ## how fast a training step is, as ratios; writes data/results/benchmarks.csv
+bench: environment  ## how fast a training step is, as ratios; writes data/results/benchmarks.csv
 	$(BIN)/python tests/benchmarks/bench.py
 
-clean:  ## remove what make built (the downloaded datasets stay)
-	rm -rf $(VENV) runs
+torture: environment  ## the long form of the fault suite: thousands of kills, flipped bits and bad inputs
+	$(BIN)/python tests/slow/torture.py
 
-# A set-up that never finished has no $(READY) and starts from an empty folder: half-installed packages look
-# complete to pip.
+clean:  ## remove the environment that make built; runs/ and the downloaded datasets stay
+	@if [ -e $(VENV) ] && [ ! -e $(MADE) ]; then echo "$(VENV) was not made by make and stays: delete it by hand" >&2; else rm -rf $(VENV); fi
+
+clean-runs:  ## remove runs/ with every page, checkpoint and result in it
+	rm -rf runs
+
+# The set-up, and each time a look at the environment's own Python: a stale one would fail with a riddle later.
+environment: $(READY)
+	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "$(VENV) holds a Python that is older than 3.11 or does not start: delete the folder and call make again" >&2; exit 1; }
+
+# $(MADE) says that the environment is ours, $(READY) that it is whole. Ours but not whole, it is made again from
+# nothing, since half-installed packages look complete to pip. Neither, it is somebody else's and is left alone.
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "fdiv needs Python 3.11 or newer, and $(PYTHON) is %d.%d: try  make PYTHON=python3.12" % sys.version_info[:2])'
-	@test -e $(READY) || rm -rf $(VENV)
+	@if [ -e $(VENV) ] && [ ! -e $(MADE) ] && [ ! -e $(READY) ]; then echo "$(VENV) was not made by make and is left alone: delete it, or choose another folder with  make VENV=.venv-make , or, if it is complete,  touch $(READY)" >&2; exit 1; fi
+	@if [ ! -e $(READY) ]; then rm -rf $(VENV) && mkdir -p $(VENV) && touch $(MADE); fi
 	@rm -f $(READY)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --disable-pip-version-check -q --progress-bar on -c constraints.txt -e '.[dev]'

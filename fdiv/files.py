@@ -16,8 +16,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import torch
-
 ROOT = Path(__file__).resolve().parents[1]
 IN_CLONE = (ROOT / "pyproject.toml").is_file() and (ROOT / "data" / "paper").is_dir()
 PAPER = (ROOT if IN_CLONE else Path(__file__).resolve().parent) / "data" / "paper"
@@ -137,9 +135,12 @@ def write_state(state: Mapping[str, Any], path: str | os.PathLike) -> None:
     >>> import tempfile
     >>> place = Path(tempfile.mkdtemp(), "state.pt")
     >>> write_state({"epoch": 3}, place)
+    >>> import torch
     >>> torch.load(place, weights_only=True)
     {'epoch': 3}
     """
+    import torch  # here, since the command's help needs none
+
     with replacing(path) as temporary, open(temporary, "wb") as file:
         try:
             torch.save(state, file)

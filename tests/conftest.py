@@ -1,9 +1,42 @@
-"""What every test runs with, unless whoever calls pytest chose otherwise; set before torch is imported."""
+"""Settings for every test, the tests that make check leaves out, and the order of files in make test."""
 
 import os
 import tempfile
 
+import pytest
+
+# Unless whoever calls pytest chose otherwise; set before torch is imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # as a quick kernel has: sums in another order differ in bits
 os.environ.setdefault("FDIV_OFFLINE", "1")
 # Runs of lessons, trained once for all tests of a session; the workers of pytest-xdist inherit the folder.
 os.environ.setdefault("FDIV_RUNS", os.path.join(tempfile.mkdtemp(prefix="fdiv-tests-"), "runs"))
+
+# Files and folders whose tests start kernels or several processes, the longest first. make test runs them in
+# this order before all others, so that no long one is left for the end.
+KERNEL = (
+    "notebooks",
+    "browser",
+    "slow",
+    "test_grid.py",
+    "test_cli.py",
+    "test_distributed.py",
+    "test_wheel.py",
+)
+
+
+def rank(item: pytest.Item) -> int:
+    """Return the place of a test's file or folder in ``KERNEL``, or a number behind all of them."""
+    return next((n for n, name in enumerate(KERNEL) if name in item.path.parts), len(KERNEL))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests by the place they lie in, keep a file's tests in one process, and put long files first."""
+    for item in items:
+        if rank(item) < len(KERNEL):
+            item.add_marker("kernel")
+        if "slow" in item.path.parts:
+            item.add_marker("slow")
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(str(item.path)))
+    items.sort(key=rank)

@@ -19,7 +19,9 @@ PYTHON = """#!/bin/sh
 echo "$*" >> "{calls}"
 case "$1 $2" in
   "-c "*)
-    exec "{python}" -c 'import sys; sys.version_info = ({version}); exec(sys.argv[1])' "$2" ;;
+    version="{version}"
+    case "$0" in *.venv/*) [ ! -e old-environment ] || version="3, 9, 1" ;; esac
+    exec "{python}" -c "import sys; sys.version_info = ($version); exec(sys.argv[1])" "$2" ;;
   "-m venv")
     mkdir -p "$3/bin" && touch "$3/made" && cp "$0" "$3/bin/python" ;;
   "-m pip")
@@ -95,7 +97,8 @@ def test_the_versions_are_the_tested_ones_and_the_package_is_ours(clone):
     ("target", "calls"),
     [
         ("run", ["fdiv run"]),
-        ("test", ["ruff check", "ruff format", "pytest -q", "pytest -q"]),
+        ("check", ["ruff check", "ruff format", "mypy", "fdiv check", "pytest -q"]),
+        ("test", ["ruff check", "ruff format", "mypy", "pytest -q"]),
         ("lab", ["jupyterlab notebooks"]),
         ("refresh", ["fdiv refresh"]),
     ],
@@ -170,11 +173,71 @@ def test_an_update_cut_short_starts_from_nothing_too(clone):
     assert not (clone.venv / "from-before").exists()
 
 
-def test_clean_leaves_the_data(clone):
+SOMEBODYS = ".venv was not made by make and is left alone"
+
+
+def test_an_environment_that_make_did_not_make_is_left_alone(clone):
+    (clone.venv / "bin").mkdir(parents=True)
+    (clone.venv / "mine").touch()
+    done = clone.make("run")
+    assert done.returncode != 0
+    sentence, *rest = done.stderr.splitlines()
+    assert sentence.startswith(SOMEBODYS)
+    assert [line for line in rest if not line.startswith("make")] == []
+    assert clone.calls() == []
+    assert (clone.venv / "mine").exists()
+
+
+def test_another_folder_can_be_chosen_beside_it(clone):
+    (clone.venv / "bin").mkdir(parents=True)
+    assert clone.make("run", "VENV=.venv-make").returncode == 0
+    assert clone.calls() == ["venv .venv-make", "pip install", "fdiv run"]
+
+
+def test_a_complete_environment_can_be_handed_to_make_which_never_empties_it(clone):
+    clone.make("run")
+    (clone.venv / "made-by-make").unlink()
+    (clone.venv / "mine").touch()
+    clone.change("constraints.txt")
+    assert clone.make("run").returncode == 0
+    assert (clone.venv / "mine").exists(), "updated in place"
+    (clone.venv / "ready").unlink()
+    done = clone.make("run")
+    assert done.returncode != 0
+    assert SOMEBODYS in done.stderr
+    assert (clone.venv / "mine").exists()
+
+
+@pytest.mark.parametrize("trouble", ["an old Python", "no Python"])
+def test_the_python_of_the_environment_is_looked_at_each_time(clone, trouble):
+    clone.make("run")
+    if trouble == "no Python":
+        (clone.venv / "bin" / "python").unlink()
+    else:
+        (clone.folder / "old-environment").touch()
+    done = clone.make("run")
+    assert done.returncode != 0
+    sentence, *rest = done.stderr.splitlines()
+    assert sentence.startswith(".venv holds a Python that is older than 3.11 or does not start: delete")
+    assert [line for line in rest if not line.startswith("make")] == []
+    assert clone.calls() == []
+
+
+def test_clean_removes_the_environment_alone_and_clean_runs_the_runs(clone):
     clone.make("run")
     for folder in ("runs/quick", "data/cache"):
         (clone.folder / folder).mkdir(parents=True)
     assert clone.make("clean").returncode == 0
     assert not clone.venv.exists()
+    assert (clone.folder / "runs" / "quick").exists()
+    assert clone.make("clean-runs").returncode == 0
     assert not (clone.folder / "runs").exists()
     assert (clone.folder / "data" / "cache").exists()
+
+
+def test_clean_leaves_an_environment_that_make_did_not_make(clone):
+    clone.venv.mkdir()
+    done = clone.make("clean")
+    assert done.returncode == 0
+    assert done.stderr.startswith(".venv was not made by make and stays")
+    assert clone.venv.exists()

@@ -165,8 +165,11 @@ def resnet50(channels: int = 3, size: int = 224, num_classes: int = 14, pretrain
 
     pretrained: False leaves the weights random, for tests and where a checkpoint will replace them.
     """
-    from torchvision.models import ResNet50_Weights
-    from torchvision.models import resnet50 as build
+    try:
+        from torchvision.models import ResNet50_Weights
+        from torchvision.models import resnet50 as build
+    except ModuleNotFoundError:
+        raise ImportError("ResNet-50 is torchvision's: run  python -m pip install 'fdiv[images]'") from None
 
     if channels != 3:
         raise ValueError(f"ResNet-50 takes images of 3 channels, not {channels}")
