@@ -9,20 +9,26 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from fdiv.course import notebooks
-from fdiv.course.notebooks import NotebookError, Run
+import fdiv
 from fdiv.files import runs_folder
-from fdiv.modes import MODES
+
+if TYPE_CHECKING:
+    from fdiv.course.notebooks import Execution
+
+EXAMPLE = "example: fdiv train mnist --noise uniform-high --method tv --mode laptop"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Parse, run, and turn what the user got wrong into one sentence."""
+    """Parse, run, and turn what went wrong into one sentence; ``python -X dev -m fdiv`` shows where."""
     options = _parser().parse_args(arguments)
     try:
         return options.command(options)
-    except (NotebookError, ValueError, OSError) as error:
-        print(f"fdiv: {error}", file=sys.stderr)
+    except (ValueError, OSError, RuntimeError, MemoryError, ImportError) as error:
+        if sys.flags.dev_mode:
+            raise
+        print(f"fdiv: {_sentence(error)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # about a reply nobody waits for any more
@@ -30,28 +36,40 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
 
 
+def _sentence(error: Exception) -> str:
+    said = " ".join(str(error).split())
+    if isinstance(error, ImportError):
+        return f"this needs the notebook tools ({said}): run  python -m pip install 'fdiv[notebooks]'"
+    if isinstance(error, MemoryError) or "out of memory" in said or "allocate memory" in said:
+        return f"the memory is full ({said[:99]}): choose a smaller MODE, or end other programs"
+    return said or type(error).__name__
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="fdiv", description=__doc__)
+    parser.add_argument("--version", action="version", version=f"fdiv {fdiv.__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     run = commands.add_parser("run", help="execute notebooks with papermill and write them as pages")
     run.add_argument("notebooks", nargs="*", help="such as 04 or 04_mnist; all when none is named")
-    run.add_argument("-p", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"), dest="parameters")
+    run.add_argument(
+        *("-p", "--parameter"), nargs=2, action="append", default=[], metavar=("NAME", "VALUE"),
+        dest="parameters", help="a parameter of the notebooks, such as  -p MODE laptop  or  -p SEED 1",
+    )  # fmt: skip
     run.add_argument("--out", type=Path, help="folder to write to (default: runs/<MODE>)")
     run.set_defaults(command=_run)
 
     refresh = commands.add_parser(
         "refresh", help="execute in quick mode and store as the committed notebooks"
     )
-    refresh.add_argument("notebooks", nargs="*")
+    refresh.add_argument("notebooks", nargs="*", help="such as 04 or 04_mnist; all when none is named")
     refresh.set_defaults(command=_refresh)
 
     check = commands.add_parser("check", help="compare every .py with its executed twin")
     check.set_defaults(command=_check)
 
-    train = commands.add_parser(
-        "train", help="one run of the paper; called again, it goes on where it stopped"
-    )
+    one = "one run of the paper; called again, it goes on where it stopped"
+    train = commands.add_parser("train", help=one, description=one, epilog=EXAMPLE)
     train.add_argument("dataset", help="digits, mnist, fashion-mnist, cifar-10, cifar-100 or clothing1m")
     noise = "a setting of the paper, clean, human-..., or uniform-R or instance-R with a rate such as 0.45"
     train.add_argument("--noise", default="uniform-low", help=noise)
@@ -62,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     train.add_argument("--seed", type=int, default=0)
     train.add_argument("--correction", default="none", help="for a divergence: none, paper, exact or forward")
     train.add_argument("--transition", default="estimated", help="where T is needed: estimated or true")
-    train.add_argument("--variant", default="paper", help="paper, paper-low-rate or authors-code")
+    train.add_argument("--variant", default="paper", help="paper or authors-code")
     train.add_argument("--out", type=Path, help="folder to write to (default: runs/train/<name of the run>)")
     train.set_defaults(command=_train)
 
@@ -70,8 +88,10 @@ def _parser() -> argparse.ArgumentParser:
     grid.add_argument("table", metavar="TABLE", help="a table of the paper, or a YAML file of one's own")
     grid.add_argument("--mode", help="quick, laptop or paper (default: paper)")
     grid.add_argument("--seeds", type=int, help="how many, from 0 up (default: 1)")
-    grid.add_argument("--only", nargs="+", default=[], metavar="FIELD=A,B", help="such as method=tv,js")
-    grid.add_argument("--set", nargs="+", default=[], metavar="FIELD=A", help="in all runs: dataset=mnist")
+    several = {"nargs": "+", "action": "extend", "default": []}
+    grid.add_argument("--only", **several, metavar="FIELD=A,B", help="some of the runs: method=tv,js")
+    grid.add_argument("--set", **several, metavar="FIELD=A", help="in all runs: dataset=mnist")
+    grid.add_argument("--plain", action="store_true", help="train directly, without the dataset's notebook")
     grid.add_argument("--dry-run", action="store_true", help="print the runs and how long they would take")
     grid.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster, such as tcp://node1:8786")
     grid.add_argument("--workers", type=int, help="local processes (default: one per GPU or per two cores)")
@@ -85,47 +105,66 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(options: argparse.Namespace) -> int:
     """Every notebook in turn; one that fails does not stop the others."""
-    from fdiv.course import pages
+    from fdiv.course import notebooks, pages
 
     sources = notebooks.find(options.notebooks)
     given = {name: notebooks.parse_value(value) for name, value in options.parameters}
     for source in sources:
         _check_given(source, given)
-    folder = options.out or notebooks.ROOT / "runs" / str(given.get("MODE", "quick"))
-    if folder.resolve() == notebooks.FOLDER.resolve():
-        raise NotebookError("--out would overwrite the committed notebooks: use  fdiv refresh  for that")
-    runs = []
+    folder = options.out or runs_folder() / str(given.get("MODE", "quick"))
+    if any(folder.glob("[0-9][0-9]_*.py")):
+        raise ValueError("--out would overwrite the committed notebooks: use  fdiv refresh  for that")
+    done: list[Execution] = []
     try:
         for number, source in enumerate(sources, 1):
             print(f"[{number}/{len(sources)}] {source.stem}", flush=True)
             output = folder / f"{source.stem}.ipynb"
-            runs.append(notebooks.run(source, output, given, bar=sys.stderr.isatty()))
+            done.append(notebooks.run(source, output, given, bar=sys.stderr.isatty()))
     finally:  # stopped half-way, the course page must still list what is there
-        names = [source.stem for source in notebooks.find() if (folder / f"{source.stem}.ipynb").exists()]
-        page = pages.build(folder, names, {run.name: run.seconds for run in runs})
-    _table(runs)
+        if len(done) == len(sources):
+            _table(done)
+        names = [source.stem for source in notebooks.find() if _has_page(folder / f"{source.stem}.ipynb")]
+        page = pages.build(folder, names, {one.name: one.seconds for one in done})
     print(f"\npages: {page}")
-    return _exit_code(runs)
+    return _exit_code(done)
+
+
+def _has_page(notebook: Path) -> bool:
+    """Return whether there is a notebook that can be shown; tell of a file that is none."""
+    from fdiv.course import notebooks
+
+    if not notebook.exists():
+        return False
+    problem = notebooks.problem_of(notebook)
+    if problem:
+        print(f"fdiv: {problem}, so it has no page: delete it, or run it again", file=sys.stderr)
+    return not problem
 
 
 def _check_given(source: Path, given: Mapping[str, object]) -> None:
     """Refuse parameters that ``source`` cannot run with, saying which notebook it is."""
+    from fdiv.course import notebooks
+
     try:
         notebooks.check_given(notebooks.read(source), given)
-    except (NotebookError, ValueError) as error:
-        raise NotebookError(f"{source.stem}: {error}") from None
+    except ValueError as error:
+        raise ValueError(f"{source.stem}: {error}") from None
 
 
 def _refresh(options: argparse.Namespace) -> int:
-    runs = []
+    from fdiv.course import notebooks
+
+    done = []
     for source in notebooks.find(options.notebooks):
         print(source.stem, flush=True)
-        runs.append(notebooks.refresh(source, bar=sys.stderr.isatty()))
-    _table(runs)
-    return _exit_code(runs)
+        done.append(notebooks.refresh(source, bar=sys.stderr.isatty()))
+    _table(done)
+    return _exit_code(done)
 
 
 def _check(_: argparse.Namespace) -> int:
+    from fdiv.course import notebooks
+
     differences = [line for source in notebooks.find() for line in notebooks.pair_differences(source)]
     for line in differences:
         print(line, file=sys.stderr)
@@ -135,13 +174,13 @@ def _check(_: argparse.Namespace) -> int:
 
 
 def _train(options: argparse.Namespace) -> int:
-    from fdiv.experiments.experiment import Experiment, experiment_folder, run_experiment
-    from fdiv.experiments.grids.lesson import epoch_line
+    from fdiv.experiments.experiment import Experiment, plan, run_experiment
+    from fdiv.experiments.grid import epoch_line
     from fdiv.learning.distributed import world
 
     given = {name: value for name, value in vars(options).items() if name not in ("command", "out")}
     experiment = Experiment(**given)
-    folder = options.out or experiment_folder(experiment)
+    folder = options.out or plan(experiment).folder
     _, result = run_experiment(experiment, folder, on_epoch=lambda row: print(epoch_line(row), flush=True))
     if world().is_main:  # of the processes that torchrun started
         for name, value in result.items():
@@ -151,29 +190,28 @@ def _train(options: argparse.Namespace) -> int:
 
 
 def _grid(options: argparse.Namespace) -> int:
-    from fdiv.experiments.grids import cluster, estimates, progress, runs, tables
-    from fdiv.experiments.recipes import STAGES
+    from fdiv.experiments import grid
 
     if options.workers is not None and options.workers < 1:
         raise ValueError(f"--workers is {options.workers}, but at least one has to do the work")
-    chosen = tables.expand(options.table, options.mode, options.seeds)
-    chosen = tables.select(tables.change(chosen, _fields(options.set)), _fields(options.only))
-    name, folder = Path(options.table).stem, runs_folder() / Path(options.table).stem
-    if name in (*MODES, "train", *STAGES):
-        raise ValueError(f"a grid cannot be called {name!r}, since runs/{name} holds something else")
+    name = grid.grid_name(options.table)
+    chosen = grid.expand(options.table, options.mode, options.seeds)
+    chosen = grid.select(grid.change(chosen, grid.fields_of(options.set)), grid.fields_of(options.only))
     if options.dry_run:
-        todo = [run for run in chosen if not (runs.is_delivered(run, folder) or runs.is_finished(run))]
-        workers = options.workers or cluster.local_workers()
-        seconds = estimates.estimated_seconds(todo, cluster.threads_each(workers))
-        print(progress.plan(chosen, seconds, workers))
+        print(grid.forecast(chosen, options.workers or grid.local_workers()))
         return 0
+    execute = grid.train_here
+    if not options.plain:
+        from fdiv.course.notebooks import execute_notebook as execute
     with _terminated_as_interrupted():
-        ended = cluster.run_grid(name, chosen, options.scheduler, options.workers)
-    print(f"\n{ended.table()}\n\nwritten to {folder}")
+        ended = grid.run_grid(
+            name, chosen, scheduler=options.scheduler, workers=options.workers, execute=execute
+        )
+    print(f"\n{ended.table()}\n\nlisted in {ended.file}")
     if ended.stopped is not None:
         print(f"fdiv: {ended.stopped}; call again to go on from the checkpoints", file=sys.stderr)
-        return 130 if ended.stopped == cluster.STOPPED else 1
-    return 1 if ended.errors else 0
+        return 130 if ended.stopped == grid.STOPPED else 1
+    return 1 if ended.errors() else 0
 
 
 @contextmanager
@@ -186,14 +224,6 @@ def _terminated_as_interrupted() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _fields(texts: Sequence[str]) -> dict[str, list[str]]:
-    """``field=a,b`` as a mapping."""
-    wrong = [text for text in texts if "=" not in text]
-    if wrong:
-        raise ValueError(f"{wrong[0]!r} is not of the form field=value, such as method=tv,js")
-    return {name: value.split(",") for name, _, value in (text.partition("=") for text in texts)}
-
-
 def _results(options: argparse.Namespace) -> int:
     from fdiv.experiments.results import collect
 
@@ -202,12 +232,13 @@ def _results(options: argparse.Namespace) -> int:
     loose = sum(str(commit).endswith("+") for commit in collected["commit"])
     if loose:
         print(
-            f"{loose} of them come from code in no commit, with a + after it: run them again", file=sys.stderr
+            f"{loose} of them came from uncommitted code (their commit ends in +): run them again",
+            file=sys.stderr,
         )
     return 0
 
 
-def _table(runs: Sequence[Run]) -> None:
+def _table(runs: Sequence[Execution]) -> None:
     """Notebook, seconds, claims checked; then each failure with its first error."""
     width = max(len(run.name) for run in runs)
     print(f"\n{'notebook':<{width}}  seconds  claims checked")
@@ -220,7 +251,7 @@ def _table(runs: Sequence[Run]) -> None:
             print(f"\n{run.name} failed: {run.error}")
 
 
-def _exit_code(runs: Sequence[Run]) -> int:
+def _exit_code(runs: Sequence[Execution]) -> int:
     return 1 if any(run.error for run in runs) else 0
 
 

@@ -46,7 +46,7 @@ def _usable(name: str) -> torch.device:
     """The device called ``name``, or a ``ValueError`` that says why it cannot be used."""
     try:
         device = torch.device(name)
-        torch.empty(1, device=device)
+        torch.zeros(1, device=device).item()
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         reason = str(error).splitlines()[0]
         raise ValueError(

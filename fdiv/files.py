@@ -114,6 +114,21 @@ def write_text(text: str, path: str | os.PathLike) -> None:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
+def remove_leftovers(folder: Path) -> None:
+    """Remove the temporary files that killed processes left in ``folder``, whose lock the caller holds.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     for file in (".tv.pt.12-ab.tmp", "tv.pt", ".lock"):
+    ...         _ = Path(name, file).touch()
+    ...     remove_leftovers(Path(name))
+    ...     sorted(os.listdir(name))
+    ['.lock', 'tv.pt']
+    """
+    for path in folder.glob(".*.tmp"):
+        path.unlink(missing_ok=True)
+
+
 def write_state(state: Mapping[str, Any], path: str | os.PathLike) -> None:
     """Write ``state`` with ``torch.save``, whole or not at all; a full disk is an ``OSError``.
 

@@ -9,6 +9,7 @@ import ast
 import contextlib
 import hashlib
 import os
+import shutil
 import sys
 import tempfile
 import time
@@ -19,12 +20,17 @@ from typing import TextIO
 
 import jupytext
 import nbformat
+from filelock import FileLock, Timeout
 from nbformat import NotebookNode
 from traitlets.config import Config
 
 from fdiv.course.lesson import CLAIM_OK, assigned_literals, refuse_unknown
+from fdiv.course.watched import IN_GRID
+from fdiv.datasets import CATALOGUE
+from fdiv.experiments.experiment import Experiment, plan, stored_result
+from fdiv.experiments.grid import LOG, ONE_AT_A_TIME, Outcome, environment, log_head, train_here
+from fdiv.experiments.recipes import check_mode
 from fdiv.files import ROOT, write_text
-from fdiv.modes import check_mode
 
 FOLDER = ROOT / "notebooks"
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
@@ -34,12 +40,19 @@ CELL_TIMEOUT_QUICK = 300
 QUIET_KERNEL = ["--log-level=CRITICAL"]
 
 
-class NotebookError(Exception):
+GRID = "grid"  # the tag of the cells that train one run and show what came out
+
+
+class NotebookError(ValueError):
     """A notebook that could not be found or run, in one sentence."""
 
 
+class KernelDied(RuntimeError):
+    """The process that trained is gone; another attempt goes on from the checkpoint."""
+
+
 @dataclass(frozen=True)
-class Run:
+class Execution:
     """What happened to one notebook: how long it took, the claims it checked, its first error if any."""
 
     name: str
@@ -76,8 +89,8 @@ def read(source: Path) -> NotebookNode:
 
 def tidy(notebook: NotebookNode) -> NotebookNode:
     """``notebook`` without what differs between runs: widget state, timestamps, random ids, torn prints."""
-    for key in ("widgets", "papermill", "jupytext"):
-        notebook.metadata.pop(key, None)
+    for stale in ("widgets", "papermill", "jupytext"):
+        notebook.metadata.pop(stale, None)
     notebook.metadata.language_info = NotebookNode(name="python")
     seen: dict[str, int] = {}
     for cell in notebook.cells:
@@ -110,14 +123,19 @@ def parameters(notebook: NotebookNode) -> dict[str, object]:
     tagged = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
     if len(tagged) != 1:
         raise NotebookError(f"{len(tagged)} cells are tagged 'parameters'; there must be one")
-    return assigned_literals(tagged[0].source)
+    try:
+        return assigned_literals(tagged[0].source)
+    except SyntaxError as error:
+        raise NotebookError(
+            f"its cell of parameters is no Python: {error.msg}, line {error.lineno}"
+        ) from None
 
 
 def parse_value(text: str) -> object:
     """A number, True, False or None where ``text`` reads as one; otherwise the text itself."""
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return text
 
 
@@ -145,11 +163,12 @@ def run(
     bar: bool = False,
     only: str | None = None,
     log: TextIO | None = None,
-) -> Run:
+) -> Execution:
     """Execute ``source`` with papermill into ``output``, which appears only when the run has succeeded.
 
-    A failed run is kept beside it as ``NN_name.failed.ipynb``. What an earlier run left is removed first,
-    its page too: nothing old passes for the result of this run.
+    A failed run is kept beside it as ``NN_name.failed.ipynb``. What an earlier run left is set aside as
+    ``NN_name.earlier...``, its page too, so that nothing old passes for the result of this run; it is deleted
+    when the new one is there.
 
     only: a tag; cells without it are left out, see ``tagged``.
     log: what the cells print goes there as they print it; otherwise, and not in quick mode, to the terminal.
@@ -159,18 +178,95 @@ def run(
     if only is not None:
         notebook = tagged(notebook, only)
     failed = output.with_suffix(".failed.ipynb")
-    for stale in (output, failed, output.with_suffix(".html")):
-        stale.unlink(missing_ok=True)
     output.parent.mkdir(parents=True, exist_ok=True)
     start = time.perf_counter()
-    with tempfile.TemporaryDirectory(dir=output.parent, prefix=".running-") as scratch:
-        executed = Path(scratch) / output.name
+    with _scratch(output.parent) as scratch:
+        earlier = []
+        for old in (output, output.with_suffix(".html")):
+            earlier.append(old.with_suffix(f".earlier{old.suffix}"))
+            if old.exists():
+                os.replace(old, earlier[-1])
+        executed = scratch / output.name
         error = _papermill(notebook, executed, given, bar=bar, log=log)
         if executed.exists():
             result = tidy(nbformat.read(executed, as_version=4))
             write(result, executed)
             os.replace(executed, failed if error else output)
-    return Run(source.stem, time.perf_counter() - start, 0 if error else count_claims(result), error)
+        for stale in () if error else (failed, *earlier):
+            stale.unlink(missing_ok=True)
+    return Execution(source.stem, time.perf_counter() - start, 0 if error else count_claims(result), error)
+
+
+@contextlib.contextmanager
+def _scratch(folder: Path) -> Iterator[Path]:
+    """A folder for unfinished work in ``folder``, removed after it, as are those of killed processes.
+
+    A process holds the lock in its own; where it is free, nobody works there any more.
+    """
+    for left in folder.glob(".running-*/lock"):
+        with contextlib.suppress(Timeout), FileLock(left, timeout=0):
+            shutil.rmtree(left.parent, ignore_errors=True)
+    with (
+        tempfile.TemporaryDirectory(dir=folder, prefix=".running-") as name,
+        FileLock(Path(name) / "lock"),
+    ):
+        yield Path(name)
+
+
+def execute_notebook(experiment: Experiment, runs: str) -> Outcome:
+    """Train one run of a grid by executing the cells of its dataset's notebook that are tagged for it.
+
+    The executed notebook lies beside the result. A dataset without a notebook, or a variant, for which none
+    has a parameter, is trained as by ``train_here``. A kernel that died raises, since another attempt goes on
+    from its checkpoint; everything else that goes wrong is an ``Outcome`` with an error.
+
+    runs: the folder of all runs.
+    """
+    name = CATALOGUE[experiment.dataset].notebook
+    if name is None or experiment.variant != "paper":
+        return train_here(experiment, runs)
+    start, error = time.perf_counter(), None
+    # A worker of Dask returns freed memory at once; a kernel that does so trains at half the speed.
+    variables = {"FDIV_RUNS": runs, IN_GRID: "1", "MALLOC_TRIM_THRESHOLD_": None}
+    with ONE_AT_A_TIME, environment(variables):
+        try:
+            folder = plan(experiment).folder
+            folder.mkdir(parents=True, exist_ok=True)
+            with FileLock(folder / "notebook.lock"):
+                if stored_result(experiment) is None:
+                    error = _execute(experiment, find([name])[0], folder)
+        except (ValueError, OSError) as problem:
+            error = " ".join(str(problem).split())
+    return Outcome(time.perf_counter() - start, error)
+
+
+def _execute(experiment: Experiment, source: Path, folder: Path) -> str | None:
+    """Run the notebook with a log, and return its error; the caller holds the lock of the folder."""
+    given = grid_parameters(experiment, parameters(read(source)))
+    with open(folder / LOG, "a", encoding="utf-8") as log:
+        print(log_head(experiment), file=log, flush=True)
+        done = run(source, folder / f"{source.stem}.ipynb", given, only=GRID, log=log)
+        error = done.error
+        if error is None and stored_result(experiment) is None:
+            error = f"{source.stem} left no result: do its cells tagged {GRID!r} train into kept_folder?"
+        print(f"# {error or 'finished'} after {done.seconds:.0f} s", file=log)
+    if error and error.startswith("DeadKernelError"):
+        raise KernelDied(error)
+    return error
+
+
+def grid_parameters(experiment: Experiment, known: Mapping[str, object]) -> dict[str, object]:
+    """Return what papermill gives a notebook with the parameters ``known``, a single method in any case."""
+    given = {
+        "MODE": experiment.mode,
+        "NOISE": experiment.noise,
+        "SEED": experiment.seed,
+        "CORRECTION": experiment.correction,
+        "TRANSITION": experiment.transition,
+    }
+    return given | (
+        {"METHODS": experiment.method, "SEEDS": 1} if "METHODS" in known else {"METHOD": experiment.method}
+    )
 
 
 def tagged(notebook: NotebookNode, tag: str) -> NotebookNode:
@@ -247,28 +343,6 @@ def _transport(sockets: Path) -> Config:
     return Config({"KernelManager": {"transport": "ipc", "ip": str(sockets / "kernel")}})
 
 
-@contextlib.contextmanager
-def environment(variables: Mapping[str, str | None]) -> Iterator[None]:
-    """``variables`` in the environment, for the kernels started meanwhile; afterwards as it was.
-
-    A variable whose value is None is taken out.
-    """
-    before = {name: os.environ.get(name) for name in variables}
-    _set(variables)
-    try:
-        yield
-    finally:
-        _set(before)
-
-
-def _set(variables: Mapping[str, str | None]) -> None:
-    for name, value in variables.items():
-        if value is None:
-            os.environ.pop(name, None)
-        else:
-            os.environ[name] = value
-
-
 def count_claims(notebook: NotebookNode) -> int:
     """How many claims the outputs of ``notebook`` show as checked."""
     return sum(line.startswith(CLAIM_OK) for cell in notebook.cells for line in _printed(cell).splitlines())
@@ -286,7 +360,7 @@ def write(notebook: NotebookNode, path: Path) -> None:
     write_text(nbformat.writes(notebook, indent=1, ensure_ascii=False) + "\n", path)
 
 
-def refresh(source: Path, *, bar: bool = False) -> Run:
+def refresh(source: Path, *, bar: bool = False) -> Execution:
     """Execute ``source`` in quick mode and store the result as its committed twin."""
     with tempfile.TemporaryDirectory() as scratch:
         executed = Path(scratch) / f"{source.stem}.ipynb"
@@ -296,15 +370,26 @@ def refresh(source: Path, *, bar: bool = False) -> Run:
     return done
 
 
+def problem_of(notebook: Path) -> str | None:
+    """Return why a file is no notebook, in one sentence, or None."""
+    try:
+        cells = nbformat.read(notebook, as_version=4).cells
+        if all(cell.keys() >= {"cell_type", "source", "metadata"} for cell in cells) and cells:
+            return None
+        reason = "it has no cells" if not cells else "a cell lacks its type, source or metadata"
+    except Exception as error:  # the marks of a merge conflict, an empty object, a cut in the middle
+        reason = type(error).__name__
+    return f"{notebook.name} is not a notebook ({reason})"
+
+
 def pair_differences(source: Path) -> list[str]:
     """Where the text and its executed twin differ in type, source or tags of a cell; empty when equal."""
     twin = source.with_suffix(".ipynb")
     if not twin.exists():
         return [f"{twin.name} is missing"]
-    try:
-        executed = nbformat.read(twin, as_version=4).cells
-    except nbformat.reader.NotJSONError:  # the marks of a merge conflict, most often
-        return [f"{twin.name} is not a notebook"]
+    if problem := problem_of(twin):
+        return [problem]
+    executed = nbformat.read(twin, as_version=4).cells
     text = read(source).cells
     differences = [
         f"{source.stem} cell {index}: {what} differs"

@@ -13,6 +13,7 @@ import torch
 
 import fdiv
 from fdiv.experiments.experiment import Experiment, plan, run_experiment
+from fdiv.experiments.grid import epoch_line
 from fdiv.files import runs_folder
 from fdiv.learning.methods import method_title
 from fdiv.learning.runs import Run
@@ -78,14 +79,3 @@ def log_epoch(row: Mapping[str, Any]) -> None:
     """Print the new row of the history in a grid, where nobody sees the curve grow."""
     if IN_GRID in os.environ:
         print(epoch_line(row), flush=True)
-
-
-def epoch_line(row: Mapping[str, Any]) -> str:
-    """Return a row of a run's history on one line.
-
-    >>> epoch_line(dict(epoch=3, validation_accuracy=0.5, test_accuracy=0.75, memorised=0.1, seconds=2))
-    'epoch   3  validation_accuracy 0.5000  test_accuracy 0.7500  memorised 0.1000  2 s'
-    """
-    names = ("validation_accuracy", "test_accuracy", "memorised")
-    values = "  ".join(f"{name} {row[name]:.4f}" for name in names)
-    return f"epoch {row['epoch']:>3}  {values}  {row['seconds']:.0f} s"

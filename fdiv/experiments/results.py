@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import csv
 import datetime
+import hashlib
 import importlib.metadata
+import io
 import json
+import math
 import os
 import platform
+import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import torch
+from filelock import FileLock
 
 from fdiv.device import pick_device
-from fdiv.experiments.recipes import method_title, methods, needs_transition
 from fdiv.files import PAPER, RESULTS, ROOT, write_text
+from fdiv.learning.methods import method_title, needs_transition, paper_methods
+from fdiv.learning.runs import ORACLE, RULES
 from fdiv.names import choose
 
 ROW = ["dataset", "noise", "method"]
@@ -32,8 +39,41 @@ TABLES = {
     "clothing1m": "ten methods on Clothing1M",
     "all-methods": "all thirteen methods under every noise setting of the main table",
 }
-KEY = ["dataset", "noise", "method", "mode", "seed", "correction", "transition", "variant"]
-ADDED_LATER = {"correction": "none"}  # what a result from before there was such a column means
+FIELDS = ("dataset", "noise", "method", "mode", "seed", "correction", "transition", "variant")
+KEY = ["run"]  # the digest of what was trained, and on what: a row of our results has one of its own
+
+
+def accuracy_column(rule: str) -> str:
+    """Return what a result calls the accuracy at the epoch that ``rule`` chooses.
+
+    >>> accuracy_column("noisy-objective")
+    'accuracy_noisy_objective'
+    """
+    return f"accuracy_{rule}".replace("-", "_")
+
+
+# What a result holds: for each column the type of its values, and what they must be.
+Check = tuple[type, Callable[[Any], bool], str]
+TEXT: Check = (str, lambda text: text.isprintable(), "one line of text")
+NAME: Check = (str, lambda text: text.isprintable() and text != "", "a word")
+SHARE: Check = (float, lambda x: 0 <= x <= 1, "a number from 0 to 1")
+COLUMNS: dict[str, Check] = {
+    "run": (str, lambda text: re.fullmatch("[0-9a-f]{64}", text) is not None, "64 hexadecimal digits"),
+    **dict.fromkeys(FIELDS, NAME),
+    "seed": (int, lambda seed: seed >= 0, "a whole number from 0 up"),
+    "labels": TEXT,
+    **{accuracy_column(rule): SHARE for rule in (*RULES, ORACLE)},
+    "memorised_last": (float, lambda x: math.isnan(x) or 0 <= x <= 1, "a number from 0 to 1, or none"),
+    "product": NAME,
+    "epochs": (int, lambda n: n >= 1, "a whole number from 1 up"),
+    "recipe": TEXT,
+    "seconds": (float, lambda s: 0 <= s < math.inf, "a number from 0 up"),
+    **dict.fromkeys(("commit", "fdiv", "torch", "python", "device"), NAME),
+    "threads": (int, lambda n: n >= 1, "a whole number from 1 up"),
+    "date": (str, lambda day: re.fullmatch(r"\d{4}-\d\d-\d\d", day) is not None, "a day such as 2026-01-31"),
+    "diagnosis": TEXT,
+}
+MAY_BE_EMPTY = {"memorised_last": "nan"}  # in a CSV file, where nothing stands for nan
 
 
 def paper_accuracies() -> pd.DataFrame:
@@ -56,13 +96,8 @@ def paper_table(table: str) -> pd.DataFrame:
         return paper[paper["table"] == table].drop(columns="table").reset_index(drop=True)
     printed = paper[paper["table"].isin(["main", "main-full"])].drop_duplicates(ROW)
     settings = printed[["dataset", "noise"]].drop_duplicates()
-    rows = settings.merge(pd.DataFrame({"method": methods()}), how="cross")
+    rows = settings.merge(pd.DataFrame({"method": paper_methods()}), how="cross")
     return rows.merge(printed.drop(columns="table"), on=ROW, how="left")
-
-
-def accuracy_column(rule: str) -> str:
-    """What a result calls the accuracy at the epoch that ``rule`` chooses."""
-    return f"accuracy_{rule}".replace("-", "_")
 
 
 def beside(
@@ -109,8 +144,8 @@ def errata() -> pd.DataFrame:
 
 
 def our_accuracies() -> pd.DataFrame:
-    """What ``fdiv results`` collected from real runs: a row per experiment, with its provenance."""
-    return pd.read_csv(RESULTS / "accuracies.csv")
+    """Return what ``fdiv results`` collected from real runs: a row per run, with its provenance."""
+    return read_table(RESULTS / "accuracies.csv")
 
 
 def titled(runs: pd.DataFrame) -> pd.DataFrame:
@@ -137,35 +172,135 @@ def provenance() -> dict[str, Any]:
 
 
 def collect(folder: str | os.PathLike, name: str = "accuracies") -> pd.DataFrame:
-    """Put every ``result.json`` below ``folder`` into data/results, over an older row of the same experiment.
+    """Put every ``result.json`` below ``folder`` into data/results, in place of an older row of the same run.
 
-    Where a grid's folder holds a copy, the run's own folder counts. A file that is not whole is refused by
-    name, and nothing is written.
+    All or nothing: a file that is not whole, a value that cannot be, and two files that disagree about a run
+    are each a ``ValueError`` that names the file. Two calls at the same time wait for one another.
     """
-    paths = sorted(
-        Path(folder).rglob("result.json"), key=lambda path: (path.parts[-3:-2] == ("train",), path)
-    )
-    found = [read_result(path) for path in paths]
+    found: dict[str, tuple[Path, dict[str, Any]]] = {}
+    for path in sorted(Path(folder).rglob("result.json")):
+        result = read_result(path)
+        check_row(result, str(path))
+        other, before = found.setdefault(result["run"], (path, result))
+        differ = [column for column in before if str(before[column]) != str(result[column])]
+        if differ:
+            raise ValueError(
+                f"{other} and {path} are the same run with another {differ[0]}: delete one of them"
+            )
     if not found:
         raise ValueError(f"no result.json lies below {folder}")
     path = RESULTS / f"{name}.csv"
-    before = [pd.read_csv(path)] if path.exists() else []
-    table = pd.concat([*before, pd.DataFrame(found)]).drop_duplicates(KEY, keep="last").sort_values(KEY)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_text(table.to_csv(index=False, float_format="%.6g"), path)
-    return table
+    with FileLock(path.with_name(f".{path.name}.lock")):
+        before = [read_table(path)] if path.exists() else []
+        new = pd.DataFrame([result for _, result in found.values()], columns=list(COLUMNS))
+        table = pd.concat([*before, new]).drop_duplicates(KEY, keep="last").sort_values([*FIELDS, *KEY])
+        write_text(table.to_csv(index=False, float_format="%.6g"), path)
+    return read_table(path)
 
 
-def read_result(path: Path) -> Mapping[str, Any]:
-    """The result of one run, or a ``ValueError`` that names the file where it is not whole."""
+def read_table(path: Path) -> pd.DataFrame:
+    """Return a table of results, or raise a ``ValueError`` that names the file and the line which is wrong.
+
+    Wrong are a line that was cut off, the marks of a merge, columns that are unknown or missing, values that
+    cannot be, and a second row of the same run.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is no text: {error}") from None
+    lines = text.splitlines()
+    for number, line in enumerate(lines, 1):
+        if line.startswith(("<<<<<<<", "=======", ">>>>>>>", "|||||||")):
+            raise ValueError(f"{path}, line {number}: {line[:30]!r} is the mark of a merge: settle it first")
+    if not text.endswith("\n"):
+        raise ValueError(
+            f"{path}, line {len(lines)}: the file was cut off here: restore it with  git checkout"
+        )
+    rows = csv.reader(io.StringIO(text), strict=True)
+    try:
+        columns = next(rows)
+        _check_columns(columns, f"{path}, line 1")
+        seen: dict[str, int] = {}
+        for cells in rows:
+            where = f"{path}, line {rows.line_num}"
+            if len(cells) != len(columns):
+                raise ValueError(f"{where}: {len(cells)} values for {len(columns)} columns")
+            row = {
+                name: _read(cell or MAY_BE_EMPTY.get(name, ""), COLUMNS[name][0])
+                for name, cell in zip(columns, cells, strict=True)
+            }
+            check_row(row, where)
+            if (first := seen.setdefault(row["run"], rows.line_num)) != rows.line_num:
+                raise ValueError(f"{where}: the same run as in line {first}: delete one of them")
+    except csv.Error as error:
+        raise ValueError(f"{path}, line {rows.line_num}: {error}") from None
+    types = {name: str for name, (kind, _, _) in COLUMNS.items() if kind is str}
+    return pd.read_csv(path, dtype=types)  # a commit of digits alone is no number
+
+
+def check_row(row: Mapping[str, Any], where: str) -> None:
+    """Raise a ``ValueError`` that begins with ``where`` unless ``row`` has every column, with fitting values.
+
+    >>> check_row({"run": "banana"}, "a.json")
+    Traceback (most recent call last):
+        ...
+    ValueError: a.json lacks dataset, noise, method, mode, seed and 21 more columns
+    """
+    _check_columns(row, where)
+    for name, (kind, fits, what) in COLUMNS.items():
+        value = row[name]
+        typed = isinstance(value, int | float if kind is float else kind) and not isinstance(value, bool)
+        if not (typed and fits(value)):
+            raise ValueError(f"{where}: {name} is {str(value)[:60]!r}, which is not {what}")
+
+
+def _read(cell: str, kind: type) -> Any:
+    """Return a cell of a CSV file as a value of its kind, or as it is for ``check_row`` to refuse."""
+    try:
+        return kind(cell)
+    except ValueError:
+        return cell
+
+
+def _check_columns(names: Collection[str], where: str) -> None:
+    missing, unknown = [c for c in COLUMNS if c not in names], [str(c) for c in names if c not in COLUMNS]
+    if len(set(names)) != len(names):
+        raise ValueError(f"{where} has a column twice")
+    for what, wrong in (("lacks", missing), ("has unknown", unknown)):
+        if wrong:
+            more = f" and {len(wrong) - 5} more columns" if len(wrong) > 5 else ""
+            raise ValueError(f"{where} {what} {', '.join(wrong[:5])}{more}")
+
+
+def write_result(result: Mapping[str, Any], path: Path) -> None:
+    """Write ``result`` as JSON with a digest over it, whole or not at all.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_result({"run": "ab", "seconds": 1.5}, Path(folder, "result.json"))
+    ...     read_result(Path(folder, "result.json"))
+    {'run': 'ab', 'seconds': 1.5}
+    """
+    write_text(json.dumps(dict(result) | {"sha256": _digest(result)}, indent=1), path)
+
+
+def read_result(path: Path) -> dict[str, Any]:
+    """Return what ``write_result`` wrote, or raise a ``ValueError`` naming the file if it is not whole."""
+    cure = "delete it and run that experiment again"
     try:
         result = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
-        raise ValueError(f"{path} is not whole: delete it and run that experiment again") from None
-    missing = [name for name in KEY if name not in ADDED_LATER | result]
-    if missing:
-        raise ValueError(f"{path} lacks {', '.join(missing)}: delete it and run that experiment again")
-    return ADDED_LATER | result
+    except (ValueError, RecursionError):
+        raise ValueError(f"{path} is not whole: {cure}") from None
+    if not isinstance(result, dict) or "run" not in result:
+        raise ValueError(f"{path} is not the result of a run: {cure}")
+    if result.pop("sha256", None) != _digest(result):
+        raise ValueError(f"{path} was changed after it was written, or comes from an older version: {cure}")
+    return result
+
+
+def _digest(result: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(result, sort_keys=True).encode()).hexdigest()
 
 
 @cache

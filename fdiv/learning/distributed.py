@@ -22,6 +22,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from fdiv.device import pick_device
+from fdiv.files import remove_leftovers
 
 __all__ = ["World", "locked", "world"]
 
@@ -147,6 +148,7 @@ def locked(folder: Path) -> Iterator[None]:
         print(f"waiting for another process that works in {folder}", file=sys.stderr, flush=True)
         lock.acquire()
     try:
+        remove_leftovers(folder)
         everyone.wait()
         yield
         everyone.wait()
