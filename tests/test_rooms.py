@@ -27,7 +27,7 @@ def to_the_right(path: Path, room: str) -> list[str]:
     return [
         f"{path.name}:{line} ({room}) imports {name}"
         for line, name in imported(path)
-        if name.split(".")[1] in later
+        if name.split(".")[1:2] and name.split(".")[1] in later
     ]
 
 

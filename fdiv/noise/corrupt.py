@@ -22,7 +22,7 @@ def corrupt(labels: Labels, T: Any, seed: Seed) -> Any:
 
     For one seed, a smaller T_ii only adds wrong labels: a label that is wrong at a lower rate stays wrong.
 
-    >>> corrupt([0, 0, 0, 1, 1, 1], [[0.5, 0.5], [0.0, 1.0]], seed=2)
+    >>> corrupt([0, 0, 0, 1, 1, 1], [[0.5, 0.5], [0.0, 1.0]], seed=4)
     array([0, 1, 1, 1, 1, 1])
     """
     T = transition(T)

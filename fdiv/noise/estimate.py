@@ -21,7 +21,8 @@ Conditions:
   It need not be the largest of row i. Uniform noise has it if and only if sum_j e_j < 1 and sparse noise if
   and only if e1 + e2 < 1, as the paper assumes, so that sparse-high, where five classes of ten keep a
   minority of their labels, can be estimated. Where another class k has T_ki > T_ii, the ranking of class i
-  finds samples of class k, and row i becomes row k. An estimate of which this is true comes with a warning.
+  finds samples of class k, and row i becomes row k. A class that the model never predicts has no samples at
+  all to read its row off, and a warning names it.
 * The model has learnt the noisy posterior but not the single labels: a few epochs of cross-entropy, or
   out-of-sample predictions. Counting takes memorised labels for the truth.
 """
@@ -112,9 +113,8 @@ def estimate_transition(
             return _anchor(P, percentile)
         return _confident_joint(P, y) if method == "confident-joint" else _anchor_count(P, y, band)
 
+    _warn_of_classes_never_predicted(P, None if labels is None else y)
     T, anchors = estimate(P, y)
-    if anchors is not None:
-        _warn_of_classes_without_anchors(T)
     if bootstrap == 0:
         return TransitionEstimate(T, None, method, anchors)
     rng = np.random.default_rng(seed)
@@ -177,18 +177,21 @@ def _confident_joint(P: np.ndarray, y: np.ndarray) -> Found:
     return given_if_true.T, None
 
 
-def _warn_of_classes_without_anchors(T: np.ndarray) -> None:
-    """Warn of rows that were read off samples of other classes, such as that of a class never predicted.
+def _warn_of_classes_never_predicted(P: np.ndarray, y: np.ndarray | None) -> None:
+    """Warn of classes whose rows of T would be read off samples of other classes.
 
-    Samples of class i have the largest chance of the label i, so that T_ii must be the largest entry of its
-    column, and not next to nothing.
+    At samples of class i the posterior of the label i is high. So where the posterior at rank 0.2 n / K is
+    next to nothing, or no higher than the share of the label among all samples, the model finds none of them.
     """
-    others = np.where(np.eye(len(T), dtype=bool), -1, T).max(axis=0)
-    bad = np.flatnonzero((np.diag(T) <= others) | (np.diag(T) < 0.1 / len(T)))
+    K = P.shape[1]
+    high, share = np.quantile(P, 1 - 0.2 / K, axis=0), P.mean(axis=0)
+    if y is not None:
+        share = np.maximum(share, np.bincount(y, minlength=K) / len(y))
+    bad = np.flatnonzero((high < 0.1 / K) | (high - share < 0.01 * (1 - share)))
     if bad.size:
         warnings.warn(
-            f"the model finds no samples of class {', '.join(map(str, bad))}, so that these rows of T come"
-            " from samples of other classes: train the model longer, or leave these classes out",
+            f"the model never predicts class {', '.join(map(str, bad))}, so that these rows of T come from"
+            " samples of other classes: train the model longer, or leave these classes out",
             stacklevel=3,
         )
 

@@ -23,7 +23,7 @@ from fdiv.datasets import (
     clothing,
     clothing1m,
     default_workers,
-    streaming,
+    images,
 )
 
 WORKERS = [0, 2]
@@ -156,14 +156,14 @@ def test_who_stops_early_gets_no_more(files, workers):
 
 @pytest.mark.skipif(multiprocessing.get_start_method() != "fork", reason="workers import what we replace")
 def test_workers_decode_in_other_processes(files, monkeypatch, tmp_path):
-    read = streaming.read_image
+    read = images.read_image
 
     def noted(path, size):
         with open(tmp_path / "log", "a") as log:
             log.write(f"{os.getpid()} {path.name}\n")
         return read(path, size)
 
-    monkeypatch.setattr(streaming, "read_image", noted)
+    monkeypatch.setattr(images, "read_image", noted)
     list(files.batches([[0], [1], [2], [4]], workers=2))
     forked = [line.split() for line in (tmp_path / "log").read_text().splitlines()]
     assert len({pid for pid, _ in forked}) == 2
@@ -326,7 +326,7 @@ def test_every_image_of_a_class_can_be_drawn_equally():
     labels[-14:-4] = 0  # class 0 has 14 images, 10 to 13 four, the others three
     counts = np.zeros(len(labels))
     for seed in range(300):
-        counts[clothing.balanced(labels, seed)] += 1
+        counts[clothing._balanced(labels, seed)] += 1
     of_zero = counts[(labels == 0).numpy()]
     assert of_zero.sum() == 900
     assert of_zero == pytest.approx(900 / 14, rel=0.4)
@@ -457,3 +457,15 @@ def test_other_subsets_do_not_exist(small):
         ValueError, match="no subset of Clothing1M is called 'half'; choose from balanced, all"
     ):
         clothing1m(small.root, subset="half")
+
+
+def test_a_key_has_one_label(small):
+    path = small.edit("noisy_label_kv.txt", lambda lines: [*lines, lines[0]])
+    clothing1m(small.root)  # said twice is no fault
+    key, label = path.read_text().splitlines()[0].rsplit(" ", 1)
+    other = (int(label) + 1) % 14
+    small.edit("noisy_label_kv.txt", lambda lines: [*lines, f"{key} {other}\n"])
+    message = f"{key} has label {other} here and {label} before: a key has one label"
+    with pytest.raises(ValueError, match=re.escape(message)) as error:
+        clothing1m(small.root)
+    sentence(error)

@@ -544,7 +544,7 @@ def test_after_a_warm_up_with_cross_entropy_T_is_estimated_from_that(split, tmp_
     run = fit(split, "flc", settings, folder=tmp_path / "flc")
     assert not (runs / "estimate-T").exists()
     warm = train(split, settings.warm_up, CrossEntropy(10))
-    T = training._estimate(warm.model, split, settings, patrini=True)
+    T = training._estimate(warm.model, split, settings, "anchor")
     np.testing.assert_array_equal(run.T, T)
     loss = build_loss("flc", 10, T=T)
     direct = train(split, settings, loss, start=warm.weights["noisy-accuracy"])

@@ -85,3 +85,12 @@ def test_bad_rates(data, rate):
 def test_one_image_per_label(data):
     with pytest.raises(ValueError, match="1297 labels for 5 images"):
         corrupt_by_instance(data.train_images[:5], data.train_labels, 0.2, 10, 0)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_pixel_that_is_no_number_is_named(data, bad):
+    """One of them would make the mean nan, and send every flip to class 0."""
+    images = data.train_images.clone()
+    images[7, 0, 3, 3] = bad
+    with pytest.raises(ValueError, match="image 7 has a pixel that is no finite number"):
+        corrupt_by_instance(images, data.train_labels, 0.2, 10, 0)
