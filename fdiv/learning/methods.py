@@ -87,7 +87,7 @@ class _Methods(Registry[Method]):
     def rows(self) -> dict[str, Method]:
         own = self._rows
         before = {name: row for name, row in own.items() if row.group == "baseline"}
-        return before | {name: _of(DIVERGENCES[name]) for name in DIVERGENCES} | own
+        return before | {name: _of(one) for name, one in DIVERGENCES.rows().items()} | own
 
 
 def _of(one: Divergence) -> Method:
