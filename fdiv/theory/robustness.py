@@ -474,8 +474,8 @@ def largest_safe_gap(divergence: Name) -> float:
 def imbalance_limit(divergence: Name, num_classes: int = 2) -> float:
     """Return the largest share of one class for which certain examples of it are still answered right.
 
-    The other classes are equally frequent, but for a hair: where a loss does not care which of them it answers
-    (reverse KL) the rarest takes all. Clean labels beyond this share teach the objective never to answer the
+    The other classes are equally frequent, but for a hair: where a loss does not care which of them it takes
+    (reverse KL), the rarest gets all. Clean labels beyond this share teach the objective never to answer the
     majority class. A limit of 1 means that there is none.
 
     divergence: any of the paper's.
