@@ -181,6 +181,10 @@ class JensenShannon(_Pointwise):
             raise ValueError(
                 f"JensenShannon {need} view_logits with views={self.views}: change either of them"
             )
+        if view_logits is not None and view_logits.shape != logits.shape:
+            raise ValueError(
+                f"view_logits must be {tuple(logits.shape)} as logits, not {tuple(view_logits.shape)}"
+            )
         self._view = view_logits
         try:
             return super().forward(logits, labels)
@@ -213,6 +217,9 @@ class Passive:
     term: from log p, y~ and the options a and q to a number per example.
     alpha, beta: the weights of active and passive term that its authors use for CIFAR-10.
     a, q: its options there.
+
+    >>> PASSIVE["nnce"].title, PASSIVE["nnce"].beta
+    ('ANL-CE', 5.0)
     """
 
     name: str
