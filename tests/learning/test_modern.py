@@ -228,7 +228,7 @@ def test_elr_goes_on_from_its_state_dict_bit_by_bit():
 @pytest.mark.parametrize("classes", [2, 5])
 @each
 def test_gradients_are_those_of_finite_differences(name, classes):
-    z, y = batch(6, classes, seed=3)
+    z, y = batch(3, classes, seed=3)
     loss = build(name, classes)
     call(loss, z, y)  # so that the targets of ELR are not 0
     loss.eval()
@@ -467,7 +467,7 @@ def test_amse_is_asymmetric_from_a_margin_of_one_over_a_on(a):
 
 # ---------------------------------------------------------------------- what is learnt
 
-POSTERIORS = ([0.7, 0.2, 0.1], [0.4, 0.35, 0.25], [0.1, 0.36, 0.34, 0.2])
+POSTERIORS = ([0.4, 0.35, 0.25], [0.1, 0.36, 0.34, 0.2])
 PROPER = ("beta", "f-pml")
 
 
