@@ -550,7 +550,8 @@ class FDivLoss(_ProductLoss):
                 f"correction='forward' trains through f', which for {d.name!r} is a step and"
                 " has no slope: choose another divergence, or correction='exact'"
             )
-        self._T, self._log_T = Constant(T), Constant(np.log(np.maximum(T, 1e-30)))
+        with np.errstate(divide="ignore"):  # no column of an invertible T is 0, so that log 0 does no harm
+            self._T, self._log_T = Constant(T), Constant(np.log(T))
         low, high = (_steep_from([self._slope_of_log], math.log(ratio)) for ratio in RATIOS)
         self._ends = [_Ends.of(self._slope_of_log, low, high)]
 
