@@ -346,7 +346,7 @@ class _Session:
             "model": self.model.state_dict(),
             "optimiser": self.optimiser.state_dict(),
             "scaler": self.scaler.state_dict(),
-            "loss": self.loss.state_dict(),
+            "loss": self.loss.memory(),
             "weights": self.weights,
         }
         write_state(state, path)
@@ -378,7 +378,7 @@ class _Session:
         self.model.load_state_dict(state["model"])
         self.optimiser.load_state_dict(state["optimiser"])
         self.scaler.load_state_dict(state["scaler"])
-        self.loss.load_state_dict(state["loss"])
+        self.loss.remember(state["loss"])
         self.epoch, self.history, self.weights = state["epoch"], state["history"], state["weights"]
 
     def finish(self) -> Run:
@@ -509,7 +509,7 @@ def _fingerprint(
     """A hash of all that decides the outcome of a run; files count by their paths."""
     read = replace(recipe, warm_up=None, warm_up_method="", product="", source="")  # the rest is not read
     digest = hashlib.sha256(repr((split.name, read, loss, seed)).encode())
-    tensors = [split.train_labels, split.validation_labels, *loss.state_dict().values()]
+    tensors = [split.train_labels, split.validation_labels, *loss.memory().values()]
     if isinstance(split.train_images, Tensor):
         tensors.append(split.train_images)
     else:
