@@ -15,7 +15,7 @@ from fdiv.names import lazily, load_plugins
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
-    from fdiv.course.explore import explore
+    from fdiv.course.controls import explore
     from fdiv.course.lesson import claim, show_environment
     from fdiv.learning.label_errors import rank_label_errors
     from fdiv.learning.losses import (
@@ -61,7 +61,7 @@ __getattr__, __dir__, _ = lazily(
         ),
         "learning.label_errors": ("rank_label_errors",),
         "course.lesson": ("claim", "show_environment"),
-        "course.explore": ("explore",),
+        "course.controls": ("explore",),
     },
 )
 

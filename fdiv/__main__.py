@@ -37,12 +37,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _sentence(error: Exception) -> str:
-    said = " ".join(str(error).split())
+    said = " ".join(line.strip() for line in str(error).splitlines()) or type(error).__name__
     if isinstance(error, ImportError):
         return f"this needs the notebook tools ({said}): run  python -m pip install 'fdiv[notebooks]'"
     if isinstance(error, MemoryError) or "out of memory" in said or "allocate memory" in said:
         return f"the memory is full ({said[:99]}): choose a smaller MODE, or end other programs"
-    return said or type(error).__name__
+    return said
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -48,7 +49,12 @@ def key(name: Any) -> str:
     >>> key("Fashion-MNIST") == key("fashion mnist")
     True
     """
-    return "".join(c for c in str(name).casefold() if c.isalnum())
+    return _plain(str(name))
+
+
+@lru_cache(4096)
+def _plain(text: str) -> str:
+    return "".join(c for c in text.casefold() if c.isalnum())
 
 
 class Registry(Mapping[str, R]):
@@ -78,8 +84,9 @@ class Registry(Mapping[str, R]):
 
     def name_of(self, name: Any) -> str:
         """Return the row's own name for any spelling of it, or raise a ``ValueError`` with the choices."""
-        exact = isinstance(name, str) and name in self.rows()  # as it nearly always is, and much faster
-        return name if exact else choose(self.what, name, self.aliases())
+        if isinstance(name, str) and name in self.rows():
+            return name
+        return choose(self.what, name, self.aliases())
 
     def __getitem__(self, name: Any) -> R:
         return self.rows()[self.name_of(name)]

@@ -1,5 +1,6 @@
 """The ``fdiv`` command on a small course of its own: what it prints, what it leaves, what it refuses."""
 
+import json
 import os
 import re
 import signal
@@ -13,11 +14,14 @@ import nbformat
 import papermill
 import pytest
 from command import Said, fdiv
+from filelock import FileLock
 
+import fdiv as fdiv_package
 from fdiv.__main__ import main
 from fdiv.course import notebooks
 from fdiv.course.notebooks import parse_value, read, tidy, write
-from fdiv.files import write_text
+from fdiv.experiments import experiment
+from fdiv.learning.training import TrainingFailed
 
 OPENING = """# %% [markdown]
 # # {number} · {title}
@@ -51,6 +55,9 @@ claim("one is two", 1 == 2)
 print("never reached")
 """
 )
+TWO = """# %% tags=["claim"]
+print("ok  one is one\\nok  two is two")
+"""
 DIES = """# %%
 import os
 os._exit(3)
@@ -84,8 +91,8 @@ class Course:
         return source
 
     def move_in(self, patch: pytest.MonkeyPatch) -> None:
-        patch.setattr(notebooks, "ROOT", self.root)
         patch.setattr(notebooks, "FOLDER", self.root / "notebooks")
+        patch.setenv("FDIV_RUNS", str(self.root / "runs"))
 
 
 @pytest.fixture
@@ -113,7 +120,7 @@ def files(folder: Path) -> set[str]:
 @pytest.fixture(scope="module")
 def mixed(tmp_path_factory):
     course = Course(tmp_path_factory.mktemp("mixed") / "clone")
-    for name, body in {"00_good": GOOD, "01_false": FALSE, "02_dies": DIES, "03_after": PLAIN}.items():
+    for name, body in {"00_good": TWO, "01_false": FALSE, "02_dies": DIES, "03_after": PLAIN}.items():
         course.add(name, body)
     course.quick.mkdir(parents=True)
     for name in ("00_good.failed.ipynb", "01_false.ipynb", "01_false.html", "02_dies.html", "notes.txt"):
@@ -124,6 +131,7 @@ def mixed(tmp_path_factory):
     return course, said
 
 
+@pytest.mark.kernel
 def test_progress_and_then_a_table(mixed):
     _, said = mixed
     progress, table = said.out.split("\n\n")[:2]
@@ -138,6 +146,7 @@ def test_progress_and_then_a_table(mixed):
     assert seconds[-1] == pytest.approx(sum(seconds[:-1]), abs=0.3)
 
 
+@pytest.mark.kernel
 def test_a_failure_is_named_with_its_first_error_and_is_the_exit_code(mixed):
     _, said = mixed
     assert said.code == 1
@@ -148,15 +157,19 @@ def test_a_failure_is_named_with_its_first_error_and_is_the_exit_code(mixed):
     ]
 
 
+@pytest.mark.kernel
 def test_only_what_succeeded_counts_as_done(mixed):
     course, _ = mixed
     assert files(course.quick) == {
         "00_good.ipynb", "00_good.html", "03_after.ipynb", "03_after.html", "index.html", "assets",
         "01_false.failed.ipynb", "02_dies.failed.ipynb", "notes.txt",
+        "01_false.earlier.ipynb", "01_false.earlier.html", "02_dies.earlier.html",
     }  # fmt: skip
-    assert (course.quick / "notes.txt").read_text() == "from an earlier day"
+    for kept in ("notes.txt", "01_false.earlier.ipynb", "01_false.earlier.html", "02_dies.earlier.html"):
+        assert (course.quick / kept).read_text() == "from an earlier day"
 
 
+@pytest.mark.kernel
 def test_a_failed_run_is_kept_up_to_its_error(mixed):
     course, _ = mixed
     failed = nbformat.read(course.quick / "01_false.failed.ipynb", as_version=4)
@@ -165,12 +178,14 @@ def test_a_failed_run_is_kept_up_to_its_error(mixed):
     assert [output.output_type for output in code[2].outputs] == ["stream", "error"]
 
 
+@pytest.mark.kernel
 def test_the_course_page_lists_what_succeeded(mixed):
     course, _ = mixed
     index = (course.quick / "index.html").read_text(encoding="utf-8")
     assert re.findall(r'href="(\w+\.html)"', index) == ["00_good.html", "03_after.html"]
 
 
+@pytest.mark.kernel
 def test_a_later_run_overwrites_only_its_own(mixed, monkeypatch, capfd):
     course, _ = mixed
     course.move_in(monkeypatch)
@@ -204,6 +219,7 @@ def test_a_later_run_overwrites_only_its_own(mixed, monkeypatch, capfd):
         (["-p", "SEED", "True"], r"00_good: SEED is True, but this notebook wants one of type int, like 0"),
         (["99"], r"no notebook called '99'; there are 00_good, 01_other"),
         (["00", "good"], r"no notebook called 'good'; there are 00_good, 01_other"),
+        (["-p", "SEED", "{[]: 1}"], r"00_good: SEED is '{\[\]: 1}', but this notebook wants .*"),
         (["--out", "notebooks"], r"--out would overwrite the committed notebooks: use  fdiv refresh .*"),
     ],
 )  # fmt: skip
@@ -247,6 +263,141 @@ def test_a_cell_of_parameters_is_required(course, no_kernel):
     assert fdiv("run").err == "fdiv: 00_none: 0 cells are tagged 'parameters'; there must be one\n"
 
 
+def test_a_cell_of_parameters_that_is_no_python_is_one_sentence(course, no_kernel):
+    edit(course.add("00_good", GOOD), "SEED = 0", "SEED = = 0")
+    said = fdiv("run")
+    assert (said.code, said.err) == (
+        2, "fdiv: 00_good: its cell of parameters is no Python: invalid syntax, line 2\n",
+    )  # fmt: skip
+
+
+def test_the_notebooks_of_another_clone_are_not_overwritten(course, no_kernel, tmp_path):
+    course.add("00_good", GOOD)
+    other = Course(tmp_path / "other")
+    other.add("00_good", GOOD)
+    said = fdiv("run", "--out", str(other.root / "notebooks"))
+    assert said.err == "fdiv: --out would overwrite the committed notebooks: use  fdiv refresh  for that\n"
+
+
+def test_an_old_file_that_is_no_notebook_costs_its_page_only(course, started):
+    for name in ("00_good", "01_broken", "02_empty"):
+        course.add(name, GOOD)
+    course.quick.mkdir(parents=True)
+    (course.quick / "01_broken.ipynb").write_text('{"cells": [{"cell')
+    (course.quick / "02_empty.ipynb").write_text("{}")
+    said = fdiv("run", "00")
+    assert said.code == 0
+    assert re.search(r"^00_good +\d+\.\d +0$", said.out, re.M), said.out
+    assert [line.split(" (")[0] for line in said.err.splitlines()] == [
+        "fdiv: 01_broken.ipynb is not a notebook", "fdiv: 02_empty.ipynb is not a notebook",
+    ]  # fmt: skip
+    assert files(course.quick) >= {"01_broken.ipynb", "02_empty.ipynb", "00_good.html", "index.html"}
+
+
+def test_an_earlier_output_is_deleted_when_the_new_one_is_there(course, started, monkeypatch):
+    course.add("00_good", GOOD)
+    course.quick.mkdir(parents=True)
+    for name in ("00_good.ipynb", "00_good.html", "00_good.failed.ipynb"):
+        (course.quick / name).write_text("from an earlier day")
+    with monkeypatch.context() as patch:
+        patch.setattr(papermill, "execute_notebook", lambda *_, **__: 1 / 0)
+        assert fdiv("run").code == 1
+    assert (course.quick / "00_good.earlier.ipynb").read_text() == "from an earlier day"
+    assert not (course.quick / "00_good.ipynb").exists(), "it would pass for the result of this run"
+    assert fdiv("run").code == 0
+    assert files(course.quick) == {"00_good.ipynb", "00_good.html", "index.html", "assets"}
+
+
+def test_what_killed_commands_left_is_removed_and_what_others_use_is_not(course, started):
+    source = course.add("00_good", GOOD)
+    course.quick.mkdir(parents=True)
+    for name in (".running-dead", ".running-alive"):
+        (course.quick / name).mkdir()
+        (course.quick / name / "lock").touch()
+    with FileLock(course.quick / ".running-alive" / "lock"):
+        notebooks.run(source, course.quick / "00_good.ipynb", {})
+    assert files(course.quick) == {"00_good.ipynb", ".running-alive"}
+
+
+# Every error is one sentence, and help needs the core dependencies alone.
+
+
+def raises(error):
+    def fails(*_, **__):
+        raise error
+
+    return fails
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (TrainingFailed("the objective\nbecame nan"), "the objective became nan"),
+        (MemoryError(), "the memory is full (MemoryError): choose a smaller MODE, or end other programs"),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried"), "the memory is full .*"),
+        (ValueError("x.pt is no readable checkpoint"), "x.pt is no readable checkpoint"),
+        (
+            ModuleNotFoundError("No module named 'plotly'"),
+            "this needs the notebook tools (No module named 'plotly'):"
+            " run  python -m pip install 'fdiv[notebooks]'",
+        ),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_what_goes_wrong_in_training_is_one_sentence(monkeypatch, tmp_path, error, sentence):
+    monkeypatch.setattr(experiment, "run_experiment", raises(error))
+    said = fdiv("train", "digits", "--mode", "quick", "--out", str(tmp_path))
+    assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
+    assert said.err == f"fdiv: {sentence}\n" or re.fullmatch(f"fdiv: {sentence}\n", said.err), said.err
+
+
+def test_a_device_that_cannot_compute_is_one_sentence(monkeypatch, tmp_path):
+    monkeypatch.setenv("FDIV_DEVICE", "meta")
+    said = fdiv("train", "digits", "--mode", "quick", "--out", str(tmp_path))
+    assert (said.code, said.err.count("\n")) == (2, 1)
+    assert said.err.startswith("fdiv: FDIV_DEVICE='meta' cannot be used here")
+
+
+WITHOUT_EXTRAS = """
+import importlib.abc, io, sys, contextlib
+EXTRAS = {"anywidget", "cleanlab", "dask", "distributed", "IPython", "ipykernel", "ipywidgets", "jupytext",
+          "jupyter_client", "nbclient", "nbconvert", "nbformat", "papermill", "plotly", "torchvision",
+          "traitlets", "yaml"}
+class Missing(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, *_):
+        if name.partition(".")[0] in EXTRAS:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Missing())
+from fdiv.__main__ import main
+commands = "run", "refresh", "check", "train", "grid", "results"
+for arguments in (["--help"], ["--version"], *([command, "--help"] for command in commands)):
+    try:
+        main(arguments)
+    except SystemExit as end:
+        assert end.code == 0
+for arguments in (["run"], ["check"], ["grid", "clean"], ["grid", "clean", "--plain"], ["grid", "mine.yml"]):
+    assert main(arguments) == 2, arguments
+sys.exit(main(["train", "digits", "--mode", "quick", "--noise", "storm"]))
+"""
+
+
+@pytest.mark.kernel
+def test_help_and_training_need_the_core_dependencies_only(tmp_path):
+    (tmp_path / "mine.yml").write_text("dataset: digits\nnoise: clean\nmethod: tv\n")
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_EXTRAS], cwd=tmp_path, capture_output=True, text=True, check=False,
+        env=os.environ | {"FDIV_RUNS": str(tmp_path / "runs")},
+    )  # fmt: skip
+    assert done.returncode == 2, done.stderr
+    *refused, bad_noise = done.stderr.splitlines()
+    assert [re.sub(r" \(.*\)", "", line) for line in refused] == [
+        "fdiv: this needs the notebook tools: run  python -m pip install 'fdiv[notebooks]'"
+    ] * 5
+    assert bad_noise.startswith("fdiv: no digits noise setting is called 'storm'")
+    assert f"fdiv {fdiv_package.__version__}" in done.stdout
+    assert "example: fdiv train mnist" in done.stdout
+
+
 def test_a_missing_kernel_is_a_failure_with_its_remedy(course, monkeypatch):
     course.add("00_good", GOOD)
     monkeypatch.setitem(notebooks.KERNEL, "name", "nowhere")
@@ -273,22 +424,17 @@ def test_what_a_value_on_the_command_line_means(text, value):
 @pytest.fixture
 def plain(course, tmp_path):
     notebook = tmp_path / "in.ipynb"
-    write(read(course.add("00_good", GOOD + '\n# %%\nprint(f"{MODE}, {SEED}")\n')), notebook)
+    write(read(course.add("00_good", GOOD)), notebook)
     return notebook
 
 
+@pytest.mark.kernel
 def test_papermill_alone_is_stopped_in_the_second_cell(plain, tmp_path):
     with pytest.raises(papermill.PapermillExecutionError) as stopped:
         papermill.execute_notebook(plain, tmp_path / "out.ipynb", {"MOED": "paper"}, progress_bar=False)
     assert stopped.value.ename == "ValueError"
     assert stopped.value.evalue.startswith("this notebook has no parameter 'MOED' (did you mean MODE?)")
     assert stopped.value.exec_count == 3, "after the parameters and what papermill injected"
-
-
-def test_papermill_alone_passes_what_the_notebook_has(plain, tmp_path):
-    given = {"MODE": "paper", "SEED": 3}
-    done = papermill.execute_notebook(plain, tmp_path / "out.ipynb", given, progress_bar=False)
-    assert done.cells[-1].outputs[0].text == "paper, 3\n"
 
 
 # How a kernel is started.
@@ -352,6 +498,7 @@ def test_kernels_that_start_together_cannot_take_each_others_port(course, starte
     assert not any(Path(manager.ip).parent.exists() for manager in managers), "cleaned up"
 
 
+@pytest.mark.kernel
 def test_a_long_run_shows_what_its_cells_print(course):
     course.add("00_plain", PLAIN)
     said = fdiv("run", "-p", "MODE", "laptop")
@@ -378,7 +525,10 @@ def test_an_interrupt_keeps_what_had_finished_and_nothing_half_written(course, m
     said = fdiv("run")
     assert said.code == 130
     assert said.err == "fdiv: stopped; what had finished is kept, what was running is not\n"
-    assert files(course.quick) == {"00_first.ipynb", "00_first.html", "index.html", "assets"}
+    assert files(course.quick) == {
+        "00_first.ipynb", "00_first.html", "index.html", "assets",
+        "01_second.earlier.ipynb", "01_second.earlier.html",
+    }  # fmt: skip
 
 
 WAITS = """# %%
@@ -391,12 +541,12 @@ import pathlib, signal, sys
 from fdiv.course import notebooks
 from fdiv.__main__ import main
 signal.signal(signal.SIGINT, signal.default_int_handler)
-notebooks.ROOT = pathlib.Path(sys.argv[1])
-notebooks.FOLDER = notebooks.ROOT / "notebooks"
+notebooks.FOLDER = pathlib.Path(sys.argv[1]) / "notebooks"
 sys.exit(main(["run"]))
 """
 
 
+@pytest.mark.kernel
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
 def test_control_c_ends_the_command_and_its_kernel(course):
     began = course.root / "began"
@@ -431,18 +581,6 @@ def alive(pid: int) -> bool:
     return True
 
 
-@pytest.mark.parametrize("text", ["new \udc80", None], ids=["what cannot be encoded", "a failing disk"])
-def test_writing_is_all_or_nothing(tmp_path, monkeypatch, text):
-    path = tmp_path / "file"
-    write_text("old\n", path)
-    if text is None:
-        monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
-    with pytest.raises((UnicodeEncodeError, OSError)):
-        write_text(text or "new\n", path)
-    assert path.read_text() == "old\n"
-    assert files(tmp_path) == {"file"}
-
-
 # The committed twins.
 
 TORN = """# %%
@@ -473,6 +611,7 @@ def refreshed(tmp_path_factory):
     return course, twin, [first, second], [once, twin.read_bytes()]
 
 
+@pytest.mark.kernel
 def test_refresh_writes_the_same_twin_every_time(refreshed):
     course, _, said, twins = refreshed
     assert [(one.code, one.err) for one in said] == [(0, ""), (0, "")]
@@ -482,6 +621,7 @@ def test_refresh_writes_the_same_twin_every_time(refreshed):
     assert files(course.root / "notebooks") == {"00_torn.py", "00_torn.ipynb"}
 
 
+@pytest.mark.kernel
 def test_a_twin_is_executed_and_holds_nothing_of_the_moment(refreshed):
     _, twin, _, _ = refreshed
     notebook = nbformat.read(twin, as_version=4)
@@ -496,12 +636,11 @@ def test_a_twin_is_executed_and_holds_nothing_of_the_moment(refreshed):
 
 
 @pytest.fixture
-def pair(refreshed, course):
-    """A fresh copy of the refreshed pair."""
-    _, twin, _, _ = refreshed
-    for file in (twin, twin.with_suffix(".py")):
-        (course.root / "notebooks" / file.name).write_bytes(file.read_bytes())
-    return course.root / "notebooks" / twin.with_suffix(".py").name
+def pair(course):
+    """A text with its twin."""
+    source = course.add("00_torn", TORN)
+    write(read(source), source.with_suffix(".ipynb"))
+    return source
 
 
 def edit(path: Path, old: str, new: str) -> None:
@@ -510,6 +649,7 @@ def edit(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
 
 
+@pytest.mark.kernel
 def test_a_refresh_that_fails_leaves_the_old_twin(pair):
     twin = pair.with_suffix(".ipynb")
     before = twin.read_bytes()
@@ -545,9 +685,15 @@ def test_an_edited_text_is_noticed_and_its_cell_named(pair, old, new, complaint)
 
 def test_a_twin_that_is_missing_or_no_notebook_is_noticed(pair):
     twin = pair.with_suffix(".ipynb")
-    twin.write_text("<<<<<<< HEAD\n" + twin.read_text())
-    said = fdiv("check")
-    assert (said.code, said.err.splitlines()[0]) == (1, "00_torn.ipynb is not a notebook")
+    whole = twin.read_text()
+    without = nbformat.reads(whole, as_version=4)
+    for cell in without.cells:
+        del cell["metadata"]
+    for text in ("<<<<<<< HEAD\n" + whole, "{}", "[]", '{"cells": []}', whole[:500], json.dumps(without)):
+        twin.write_text(text)
+        said = fdiv("check")
+        assert (said.code, said.err.count("\n")) == (1, 2), said.err
+        assert said.err.startswith("00_torn.ipynb is not a notebook (")
     twin.unlink()
     said = fdiv("check")
     assert (said.code, said.err.splitlines()[0]) == (1, "00_torn.ipynb is missing")

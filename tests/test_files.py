@@ -23,7 +23,7 @@ print(os.environ.get("FDIV_RUNS"))
 
 
 def folders(root: Path, working: Path, **environment: str) -> list[str]:
-    """PAPER, RESULTS, runs, cache and FDIV_RUNS as a process with this package and in this folder sees them."""
+    """PAPER, RESULTS, runs, cache and FDIV_RUNS, as a process in the folder ``working`` sees them."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("FDIV_", "XDG_"))}
     done = subprocess.run(
         [sys.executable, "-c", SHOW, str(root / "fdiv" / "files.py")],

@@ -6,8 +6,8 @@ __getattr__, __dir__, __all__ = lazily(
     "fdiv.course",
     {
         "lesson": ("ClaimError", "check_parameters", "claim", "seed_everything", "show_environment"),
-        "explore": ("LiveFigure", "explore"),
-        "watched": ("kept_folder", "log_epoch", "watched"),
+        "controls": ("LiveFigure", "explore"),
+        "runs": ("kept_folder", "log_epoch", "watched"),
         "figures": (
             "bars_figure",
             "beside_figure",

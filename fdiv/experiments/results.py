@@ -213,6 +213,8 @@ def read_table(path: Path) -> pd.DataFrame:
     for number, line in enumerate(lines, 1):
         if line.startswith(("<<<<<<<", "=======", ">>>>>>>", "|||||||")):
             raise ValueError(f"{path}, line {number}: {line[:30]!r} is the mark of a merge: settle it first")
+    if not lines:
+        raise ValueError(f"{path}, line 1: the file is empty: restore it from git")
     if not text.endswith("\n"):
         raise ValueError(
             f"{path}, line {len(lines)}: the file was cut off here: restore it with  git checkout"

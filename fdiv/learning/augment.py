@@ -21,7 +21,9 @@ __all__ = [
     "centre_crop",
     "crop_flip",
     "crop_flip_rotate",
+    "mirror",
     "rotate",
+    "shift_flip",
 ]
 
 Change = Callable[[Tensor], Tensor]
@@ -30,6 +32,31 @@ Change = Callable[[Tensor], Tensor]
 def unchanged(images: Tensor) -> Tensor:
     """The images as they are."""
     return images
+
+
+def mirror(images: Tensor) -> Tensor:
+    """Every image mirrored, left to right.
+
+    >>> mirror(torch.tensor([[[[1, 2, 3]]]])).tolist()
+    [[[[3, 2, 1]]]]
+    """
+    return images.flip(3)
+
+
+def shift_flip(images: Tensor, most: int = 2) -> Tensor:
+    """Each image shifted by up to ``most`` pixels, its edge reflected, and mirrored every second time.
+
+    A shifted image is read off the images themselves, by row and column; no padded copy is made.
+
+    >>> shift_flip(torch.zeros(5, 3, 32, 32, dtype=torch.uint8)).shape
+    torch.Size([5, 3, 32, 32])
+    """
+    height, width = images.shape[2:]
+    if min(height, width) <= most:
+        raise ValueError(f"a shift by {most} needs images larger than that, not {height} x {width}")
+    rows = _reflected(_first(images, -most, most) + torch.arange(height, device=images.device), height)
+    columns = _reflected(_first(images, -most, most) + _columns(images, width), width)
+    return _read(images, rows, columns)
 
 
 def crop_flip(images: Tensor, padding: int = 4) -> Tensor:
@@ -61,17 +88,35 @@ def centre_crop(images: Tensor, size: int = 224) -> Tensor:
 
 def random_windows(images: Tensor, height: int, width: int) -> Tensor:
     """A window of this size anywhere in each image, mirrored every second time."""
-    count, channels, full_height, full_width = images.shape
-    device = images.device
-    top = torch.randint(0, full_height - height + 1, (count, 1), device=device)
-    left = torch.randint(0, full_width - width + 1, (count, 1), device=device)
-    rows = top + torch.arange(height, device=device)
-    columns = torch.arange(width, device=device).expand(count, width)
-    mirrored = torch.rand(count, 1, device=device) < 0.5
-    columns = left + torch.where(mirrored, width - 1 - columns, columns)
+    full_height, full_width = images.shape[2:]
+    rows = _first(images, 0, full_height - height) + torch.arange(height, device=images.device)
+    columns = _first(images, 0, full_width - width) + _columns(images, width)
+    return _read(images, rows, columns)
+
+
+def _first(images: Tensor, low: int, high: int) -> Tensor:
+    """For each image a whole number from ``low`` to ``high``, both included."""
+    return torch.randint(low, high + 1, (len(images), 1), device=images.device)
+
+
+def _columns(images: Tensor, width: int) -> Tensor:
+    """For each image 0 .. width - 1, backwards every second time."""
+    columns = torch.arange(width, device=images.device)
+    mirrored = torch.rand(len(images), 1, device=images.device) < 0.5
+    return torch.where(mirrored, width - 1 - columns, columns)
+
+
+def _reflected(places: Tensor, size: int) -> Tensor:
+    """Places before 0 and from ``size`` on, thrown back inside; the edge itself is not doubled."""
+    return (size - 1) - ((size - 1) - places.abs()).abs()
+
+
+def _read(images: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
+    """The pixels in the rows (n, height) and columns (n, width) of each image."""
+    count, channels = images.shape[:2]
     return images[
-        torch.arange(count, device=device)[:, None, None, None],
-        torch.arange(channels, device=device)[None, :, None, None],
+        torch.arange(count, device=images.device)[:, None, None, None],
+        torch.arange(channels, device=images.device)[None, :, None, None],
         rows[:, None, :, None],
         columns[:, None, None, :],
     ]
@@ -108,6 +153,7 @@ AUGMENTATIONS = {
     a.name: a
     for a in (
         Augmentation("none", unchanged),
+        Augmentation("shift-flip", shift_flip),
         Augmentation("crop-flip", crop_flip),
         Augmentation("crop-flip-rotate", crop_flip_rotate),
         Augmentation("crop224-flip", crop_flip_224, centre_crop),
@@ -116,7 +162,7 @@ AUGMENTATIONS = {
 
 
 def augmentation(name: str) -> Augmentation:
-    """The augmentation called none, crop-flip, crop-flip-rotate or crop224-flip."""
+    """The augmentation called none, shift-flip, crop-flip, crop-flip-rotate or crop224-flip."""
     return AUGMENTATIONS[choose("augmentation", name, tuple(AUGMENTATIONS))]
 
 

@@ -23,6 +23,7 @@ class Recipe:
     ramp: "steps" keeps each learning rate for its epochs; "triangle" rises from 0 to the largest one over the
         first fifth of all steps, and falls back to 0 over the others.
     optimiser: "adam", "adagrad" or "sgd"; ``momentum`` and ``nesterov`` are for the last.
+    weight_decay: of all parameters, or with ``decay="weights"`` of all but biases and normalisation.
     mean, std: subtracted from pixels in [0, 1], and the divisor after it; one number or one per channel.
     augment: a name of ``fdiv.learning.augment.AUGMENTATIONS``.
     product: how the term over the product distribution is taken, see ``FDivLoss``.
@@ -41,6 +42,7 @@ class Recipe:
     momentum: float = 0.0
     nesterov: bool = False
     weight_decay: float = 0.0
+    decay: Literal["all", "weights"] = "all"
     batch_size: int = 128
     mean: tuple[float, ...] = (0.0,)
     std: tuple[float, ...] = (1.0,)

@@ -38,7 +38,7 @@ from fdiv.learning.augment import augmentation
 from fdiv.learning.distributed import World, locked, world
 from fdiv.learning.losses import NoisyLabelLoss
 from fdiv.learning.methods import METHODS, build_loss, needs_transition
-from fdiv.learning.models import build_model
+from fdiv.learning.models import build_model, prepare
 from fdiv.learning.recipe import ESTIMATE_T, WARM_UP, Recipe, stages_before
 from fdiv.learning.runs import ORACLE, RULES, Run, State, read_state
 from fdiv.names import choose
@@ -49,6 +49,7 @@ __all__ = ["ORACLE", "RULES", "Run", "TrainingFailed", "fit", "predict", "train"
 EVALUATION_BATCH = 500  # 1000 images of MNIST do not fit a core's cache: half as fast
 STREAMED_BATCH = 250  # of images as large as Clothing1M's
 MEMORY_SAMPLE = 5000
+PREPARED = 5000  # images that a network may look at before it is trained, see ``models.prepare``
 Images = Tensor | ImageFiles
 
 
@@ -201,6 +202,8 @@ class _Session:
             self.model = build_model(recipe.model, data.train_images, data.num_classes)
         if start is not None:
             self.model.load_state_dict(start)
+        elif isinstance(data.train_images, Tensor):
+            prepare(self.model, normalise(self.augment.test(data.train_images[:PREPARED]).cpu(), recipe))
         self.model.to(device, memory_format=torch.channels_last)
         self.model = self.world.synchronised(self.model)
         self.forward: Callable[[Tensor], Tensor] = self.model
@@ -468,15 +471,18 @@ def _checked_world(batch_size: int, examples: int) -> World:
 
 def _optimiser(recipe: Recipe, model: nn.Module) -> torch.optim.Optimizer:
     rate, decay = recipe.learning_rate(0), recipe.weight_decay
+    weights = [p for p in model.parameters() if p.ndim > 1 or recipe.decay == "all"]
+    others = [p for p in model.parameters() if p.ndim <= 1 and recipe.decay == "weights"]
+    groups = [{"params": weights, "weight_decay": decay}]
+    if others:
+        groups.append({"params": others, "weight_decay": 0.0})
     match choose("optimiser", recipe.optimiser, ("adam", "adagrad", "sgd")):
         case "adam":
             fused = next(model.parameters()).device.type in ("cpu", "cuda")
-            return torch.optim.Adam(model.parameters(), lr=rate, weight_decay=decay, fused=fused)
+            return torch.optim.Adam(groups, lr=rate, fused=fused)
         case "adagrad":
-            return torch.optim.Adagrad(model.parameters(), lr=rate, weight_decay=decay, eps=1e-8)
-    return torch.optim.SGD(
-        model.parameters(), lr=rate, momentum=recipe.momentum, weight_decay=decay, nesterov=recipe.nesterov
-    )
+            return torch.optim.Adagrad(groups, lr=rate, eps=1e-8)
+    return torch.optim.SGD(groups, lr=rate, momentum=recipe.momentum, nesterov=recipe.nesterov)
 
 
 def _half(device: torch.device) -> torch.dtype | None:

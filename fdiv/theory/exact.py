@@ -40,7 +40,6 @@ __all__ = [
     "decide",
     "decouple_binary",
     "decouple_covariance",
-    "decouple_jensen",
     "decouple_sparse",
     "decouple_sparse_printed",
     "decouple_uniform",
@@ -62,11 +61,15 @@ Name = str | Divergence
 
 
 def classify(xy: Table, h: Table, num_predictions: int | None = None) -> Tensor:
-    """The joint table P(h(X), Y) of a classifier (Section 2.1).
+    """Return the joint table P(h(X), Y) of a classifier (Section 2.1).
 
     xy: P(X, Y), one row per x.
     h: the predicted class of each x, a vector of integers; or a table with h[x, k] = P(h(x) = k).
-    num_predictions: how many classes a vector h predicts; as many as there are labels unless said.
+    num_predictions: the number of classes that a vector h predicts; the number of labels unless given.
+
+    >>> classify([[0.3, 0.1], [0.1, 0.2], [0.1, 0.2]], [0, 1, 1])
+    tensor([[0.3000, 0.1000],
+            [0.2000, 0.4000]], dtype=torch.float64)
     """
     xy, h = _joint(xy), _float64(h)
     h = _one_hot(h, num_predictions or xy.shape[1]) if h.ndim == 1 else _rows(h, "h")
@@ -76,19 +79,40 @@ def classify(xy: Table, h: Table, num_predictions: int | None = None) -> Tensor:
 
 
 def product(joint: Table) -> Tensor:
-    """Q, the product of the margins of a joint table (Section 2.1)."""
+    """Return Q, the product of the margins of a joint table (Section 2.1).
+
+    joint: P(h(X), Y).
+
+    >>> product([[0.3, 0.1], [0.2, 0.4]])
+    tensor([[0.2000, 0.2000],
+            [0.3000, 0.3000]], dtype=torch.float64)
+    """
     joint = _joint(joint)
     return joint.sum(1, keepdim=True) * joint.sum(0, keepdim=True)
 
 
 def noisy(joint: Table, T: Table) -> Tensor:
-    """P~ = P T, the joint table with the noisy label (Section 2.3); its product is Q~ = Q T."""
+    """Return P~ = P T, the joint table with the noisy label (Section 2.3); its product is Q~ = Q T.
+
+    joint: P(h(X), Y).
+    T: the transition matrix, T[i, j] = P(Y~=j | Y=i).
+
+    >>> noisy([[0.5, 0.0], [0.0, 0.5]], [[0.8, 0.2], [0.4, 0.6]])
+    tensor([[0.4000, 0.1000],
+            [0.2000, 0.3000]], dtype=torch.float64)
+    """
     joint = _joint(joint)
     return joint @ _transition(T, joint.shape[1])
 
 
 def accuracy(joint: Table) -> Tensor:
-    """P(h(X) = Y), the mass on the diagonal of P(h(X), Y)."""
+    """Return P(h(X) = Y), the mass on the diagonal.
+
+    joint: P(h(X), Y), with as many predictions as labels.
+
+    >>> accuracy([[0.4, 0.1], [0.2, 0.3]]).item()
+    0.7
+    """
     joint = _joint(joint)
     if joint.shape[0] != joint.shape[1]:
         raise ValueError(
@@ -98,7 +122,14 @@ def accuracy(joint: Table) -> Tensor:
 
 
 def fitness(joint: Table) -> Tensor:
-    """FIT(h=y, Y=y') = P(h=y | Y=y') / P(h=y), that is P/Q (Section 4.2); 1 where Q has no mass."""
+    """Return FIT(h=y, Y=y') = P(h=y | Y=y') / P(h=y), the ratio P/Q (Section 4.2); 1 where Q has no mass.
+
+    joint: P(h(X), Y).
+
+    >>> fitness([[0.5, 0.0], [0.0, 0.5]])
+    tensor([[2., 0.],
+            [0., 2.]], dtype=torch.float64)
+    """
     joint, q = _joint(joint), product(joint)
     return torch.where(q > 0, joint / q, 1)
 
@@ -107,34 +138,66 @@ def fitness(joint: Table) -> Tensor:
 
 
 def f_divergence(joint: Table, divergence: Name) -> Tensor:
-    """D_f(P||Q) between a joint table and its product, the f-mutual information (Section 2.1)."""
+    """Return D_f(P||Q) between a joint table and its product, the f-mutual information (Section 2.1).
+
+    joint: P(h(X), Y).
+    divergence: a name, or a row.
+
+    >>> f_divergence([[0.5, 0.0], [0.0, 0.5]], "tv").item()
+    0.5
+    """
     joint = _joint(joint)
     return look_up(divergence)(joint, product(joint))
 
 
 def optimal_g(joint: Table, divergence: Name) -> Tensor:
-    """g* = f'(P/Q), where the variational difference reaches D_f(P||Q) (Table 1)."""
+    """Return g* = f'(P/Q), at which the variational difference equals D_f(P||Q) (Table 1).
+
+    joint, divergence: as in ``f_divergence``.
+
+    >>> optimal_g([[0.4, 0.1], [0.1, 0.4]], "tv")
+    tensor([[ 0.5000, -0.5000],
+            [-0.5000,  0.5000]], dtype=torch.float64)
+    """
     return look_up(divergence).derivative(fitness(joint))
 
 
 def variational_difference(joint: Table, g: Table, divergence: Name) -> Tensor:
-    """VD_f(h, g) = E_P[g] - E_Q[f*(g)] (Section 2.1), at most D_f(P||Q); -inf for g outside the domain."""
+    """Return VD_f(h, g) = E_P[g] - E_Q[f*(g)] (Section 2.1), at most D_f(P||Q).
+
+    joint, divergence: as in ``f_divergence``.
+    g: a table of the same shape; where it leaves the domain of f* the result is -inf.
+
+    >>> round(variational_difference([[0.4, 0.1], [0.1, 0.4]], [[0.5, -0.5], [-0.5, 0.5]], "tv").item(), 6)
+    0.3
+    """
     joint, g, d = _arguments(joint, g, divergence)
     return _terms(joint, product(joint), g, d).sum()
 
 
 def delta(joint: Table, g: Table, divergence: Name) -> Tensor:
-    """Delta^y_f(h, g) = E_X[g(h(X), y)] - E_X[f*(g(h(X), y))], one number per label y (Section 3)."""
+    """Return Delta^y_f(h, g) = E_X[g(h(X), y)] - E_X[f*(g(h(X), y))], one number per label y (Section 3).
+
+    joint, g, divergence: as in ``variational_difference``.
+
+    >>> delta([[0.4, 0.1], [0.1, 0.4]], [[0.5, -0.5], [-0.5, 0.5]], "pearson")
+    tensor([-0.0625, -0.0625], dtype=torch.float64)
+    """
     joint, g, d = _arguments(joint, g, divergence)
     margin = joint.sum(1, keepdim=True).expand_as(g)
     return _terms(margin, margin, g, d).sum(0)
 
 
 def bias(joint: Table, g: Table, divergence: Name, e: Table) -> Tensor:
-    """Bias_f(h, g) = sum_j e_j Delta^j_f(h, g) of uniform off-diagonal noise (Section 3).
+    """Return Bias_f(h, g) = sum_j e_j Delta^j_f(h, g) of uniform off-diagonal noise (Section 3).
 
-    Only the margin of h enters, so that a clean and a noisy joint table give the same. For binary labels
-    e = (e_-, e_+), and this is e_+ Delta^{-1} + e_- Delta^{+1}.
+    Only the margin of h enters, so that a clean and a noisy joint table give the same result.
+
+    joint, g, divergence: as in ``variational_difference``.
+    e: the rates; (e_-, e_+) for binary labels, where the bias is e_+ Delta^{-1} + e_- Delta^{+1}.
+
+    >>> round(bias([[0.4, 0.1], [0.1, 0.4]], [[0.5, -0.5], [-0.5, 0.5]], "pearson", (0.1, 0.2)).item(), 6)
+    -0.01875
     """
     change = delta(joint, g, divergence)
     return _weighted(_rates(e, len(change)), change).sum()
@@ -145,11 +208,11 @@ def bias(joint: Table, g: Table, divergence: Name, e: Table) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class Decoupling:
-    """One side of a theorem: what a noisy variational difference consists of.
+    """One side of a theorem: the parts of a noisy variational difference.
 
     clean: the part that label noise only scales.
-    bias: what it adds.
-    covariance: what else there is if T is not uniform off-diagonal (``decouple_covariance``), or 0.
+    bias: the part that it adds.
+    covariance: the rest under a T that is not uniform off-diagonal (``decouple_covariance``), or 0.
     """
 
     clean: Tensor
@@ -170,7 +233,11 @@ class Decoupling:
 def decouple_binary(joint: Table, g: Table, divergence: Name, e_plus: float, e_minus: float) -> Decoupling:
     """Theorem 4, binary: VD~_f(h, g) = (1 - e_+ - e_-) VD_f(h, g) + Bias_f(h, g). Holds.
 
+    joint, g, divergence: as in ``variational_difference``, with two columns.
     e_plus, e_minus: P(Y~ = -1 | Y = +1) and P(Y~ = +1 | Y = -1).
+
+    >>> print(decouple_binary([[0.4, 0.1], [0.1, 0.4]], [[0.5, -0.5], [-0.5, 0.5]], "pearson", 0.2, 0.1))
+    0.16625 (clean) -0.01875 (bias) = 0.1475
     """
     if _joint(joint).shape[1] != 2:
         raise ValueError(f"a binary table has 2 columns, +1 and -1, not {_joint(joint).shape[1]}")
@@ -180,8 +247,12 @@ def decouple_binary(joint: Table, g: Table, divergence: Name, e_plus: float, e_m
 def decouple_uniform(joint: Table, g: Table, divergence: Name, e: Table) -> Decoupling:
     """Theorem 5, uniform off-diagonal: VD~_f(h, g) = (1 - sum_j e_j) VD_f(h, g) + Bias_f(h, g). Holds.
 
+    joint, g, divergence: as in ``variational_difference``.
     e: the chance e_j of landing on j from any other class, one per class or one for all, so that
         T = (1 - sum_j e_j) I + 1 e'. Under no other T is VD~ = c VD + sum_j w_j Delta^j for all h and g.
+
+    >>> print(decouple_uniform([[0.4, 0.1], [0.1, 0.4]], [[0.5, -0.5], [-0.5, 0.5]], "tv", 0.2))
+    0.18 (clean) +0 (bias) = 0.18
     """
     e = _rates(e, _joint(joint).shape[1])
     clean = _weighted(1 - e.sum(), variational_difference(joint, g, divergence))
@@ -194,6 +265,14 @@ def decouple_sparse_printed(
     """Theorem 9 (appendix, sparse noise) as printed, which holds for K = 2 only; see ``decouple_sparse``.
 
     (1 - e1 - e2) VD_f(h, g) + sum_c [e1 Delta^{j_c} + e2 Delta^{i_c}], with e1 = T_ij and e2 = T_ji.
+
+    joint, g, divergence: as in ``variational_difference``.
+    pairs: the (i_c, j_c); every class is in one of them, as the theorem assumes.
+    e1, e2: one number each.
+
+    >>> joint, g = torch.eye(4) / 4, [[0.5, 0.5, -0.5, -0.5]] * 2 + [[-0.5, -0.5, 0.5, 0.5]] * 2
+    >>> print(decouple_sparse_printed(joint, g, "tv", [(0, 1), (2, 3)], 0.3, 0.2))
+    0.25 (clean) +0 (bias) = 0.25
     """
     change = delta(joint, g, divergence)
     pairs, e1, e2 = _pairs(pairs, len(change)), *_rates((e1, e2), 2)
@@ -211,30 +290,25 @@ def decouple_sparse(
     The printed theorem lacks pi_c, and takes E_X where g needs E_{X|Y in c}. As no label leaves its pair,
     a noisy joint table gives the same bias as the clean one.
 
-    pairs: the (i_c, j_c), every class in one of them.
+    joint, g, divergence: as in ``variational_difference``.
+    pairs: the (i_c, j_c), disjoint. A class without a partner keeps its labels, and its part of VD_f(h, g) is
+        counted in full.
     e1, e2: T_ij and T_ji, one for all pairs or one per pair.
+
+    >>> joint, g = torch.eye(4) / 4, [[0.5, 0.5, -0.5, -0.5]] * 2 + [[-0.5, -0.5, 0.5, 0.5]] * 2
+    >>> print(decouple_sparse(joint, g, "tv", [(0, 1), (2, 3)], 0.3, 0.2))
+    0.25 (clean) +0.25 (bias) = 0.5
     """
     joint, g, d = _arguments(joint, g, divergence)
-    pairs = _pairs(pairs, joint.shape[1])
+    pairs = _pairs(pairs, joint.shape[1], all_classes=False)
     e1, e2 = _rates(e1, len(pairs)), _rates(e2, len(pairs))
     in_pair = joint[:, pairs].sum(2)  # P(h, Y in c), one column per pair
     apart = joint.sum(1, keepdim=True) * in_pair.sum(0)  # pi_c P(h)
     on_i, on_j = (_terms(in_pair, apart, g[:, column], d).sum(0) for column in pairs.T)
-    own = _terms(joint, product(joint), g, d).sum(0)[pairs].sum(1)  # VD_c
-    clean = _weighted(1 - e1 - e2, own).sum()
+    own = _terms(joint, product(joint), g, d).sum(0)  # one part per label
+    alone = [k for k in range(len(own)) if k not in pairs.flatten().tolist()]
+    clean = _weighted(1 - e1 - e2, own[pairs].sum(1)).sum() + own[alone].sum()
     return Decoupling(clean, (_weighted(e1, on_j) + _weighted(e2, on_i)).sum())
-
-
-def decouple_jensen(joint: Table, g: Table, divergence: Name, T: Table) -> Decoupling:
-    """For any T: VD~_f(h, g) = VD_f(h, Tg) - E_Q[T f*(g) - f*(Tg)], with (Tg)(h, i) = sum_j T_ij g(h, j).
-
-    The bias is a Jensen gap: never positive, and 0 for total variation. Not in the paper.
-    """
-    joint, g, d = _arguments(joint, g, divergence, inside=True)
-    T = _transition(T, joint.shape[1])
-    mixed, q = g @ T.T, product(joint)
-    gap = d.conjugate(g) @ T.T - d.conjugate(mixed)
-    return Decoupling(_terms(joint, q, mixed, d).sum(), -(q * gap).sum())
 
 
 def decouple_covariance(
@@ -245,7 +319,13 @@ def decouple_covariance(
     Here E = T - epsilon I and w_j = sum_i p_i E_ij. The covariance is what Theorem 5 has no place for: it
     vanishes for all h and g exactly where E_ij = e_j. Not in the paper.
 
-    epsilon: any number; (trace T - 1) / (K - 1) unless said, which is 1 - sum_j e_j for uniform noise.
+    joint, g, divergence: as in ``variational_difference``, with g inside the domain of f*.
+    T: the transition matrix.
+    epsilon: any number; (trace T - 1) / (K - 1) unless given, which is 1 - sum_j e_j for uniform noise.
+
+    >>> joint, g = [[0.4, 0.1], [0.1, 0.4]], [[0.5, -0.5], [-0.5, 0.5]]
+    >>> print(decouple_covariance(joint, g, "pearson", [[0.8, 0.2], [0.1, 0.9]], epsilon=0.5))
+    0.11875 (clean) -0.03125 (bias) +0.06 (covariance) = 0.1475
     """
     joint, g, d = _arguments(joint, g, divergence, inside=True)
     T = _transition(T, joint.shape[1])
@@ -261,18 +341,31 @@ def decouple_covariance(
 
 
 def bias_corrected(noisy_joint: Table, g: Table, divergence: Name, e: Table) -> Tensor:
-    """Corollary 1: VD~_f(h, g) - Bias_f(h, g), equal to (1 - sum_j e_j) VD_f(h, g) for uniform noise.
+    """Return VD~_f(h, g) - Bias_f(h, g), equal to (1 - sum_j e_j) VD_f(h, g) for uniform noise (Corollary 1).
 
-    noisy_joint: P~, all that it needs besides the rates e.
+    noisy_joint: P~; no clean table is needed.
+    g, divergence: as in ``variational_difference``.
+    e: the rates, as in ``decouple_uniform``.
+
+    >>> joint, g = [[0.33, 0.17], [0.12, 0.38]], [[0.5, -0.5], [-0.5, 0.5]]
+    >>> round(bias_corrected(joint, g, "tv", (0.1, 0.2)).item(), 6)
+    0.21
     """
     return variational_difference(noisy_joint, g, divergence) - bias(noisy_joint, g, divergence, e)
 
 
 def inverse_corrected(noisy_joint: Table, g: Table, divergence: Name, T: Table) -> Tensor:
-    """E_P~[T^-1 g] - E_Q~[T^-1 f*(g)], equal to the clean VD_f(h, g) for any invertible T.
+    """Return E_P~[T^-1 g] - E_Q~[T^-1 f*(g)], equal to the clean VD_f(h, g) for any invertible T.
 
     For uniform noise it is ``bias_corrected`` / (1 - sum_j e_j): the corollary is a backward correction of
     both terms. Not in the paper.
+
+    noisy_joint, g, divergence: as in ``bias_corrected``, with g inside the domain of f*.
+    T: the transition matrix.
+
+    >>> joint, T = [[0.33, 0.17], [0.12, 0.38]], [[0.8, 0.2], [0.1, 0.9]]
+    >>> round(inverse_corrected(joint, [[0.5, -0.5], [-0.5, 0.5]], "tv", T).item(), 6)
+    0.3
     """
     joint, g, d = _arguments(noisy_joint, g, divergence, inside=True)
     T = _transition(T, joint.shape[1])
@@ -284,7 +377,7 @@ def inverse_corrected(noisy_joint: Table, g: Table, divergence: Name, T: Table) 
     return (joint * (g @ inverse)).sum() - (product(joint) * (d.conjugate(g) @ inverse)).sum()
 
 
-# ---------------------------------------------------------------------- what infinite data would teach
+# ---------------------------------------------------------------------- the limit of infinite data
 
 RULES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "cross-entropy": lambda posterior, prior: posterior,
@@ -294,36 +387,50 @@ RULES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 
 
 def ceiling(rule: Any, T: Table, xy: Table | None = None, **options: Any) -> float:
-    """The accuracy that a method reaches with infinite noisy data and a model that can represent anything.
+    """Return the accuracy of a method with infinite noisy data and a model that can represent anything.
 
     The parameters are those of ``decide``. A tie between m classes counts as a fair draw between them.
+
+    >>> T = [[0.4, 0.6], [0.2, 0.8]]
+    >>> ceiling("cross-entropy", T), ceiling("ratio", T)
+    (0.5, 1.0)
     """
-    xy = _separable(T) if xy is None else _joint(xy)
+    xy = torch.eye(len(T), dtype=torch.float64) / len(T) if xy is None else _joint(xy)
     return accuracy(classify(xy, decide(rule, T, xy, **options))).item()
 
 
 def decide(
     rule: Any, T: Table, xy: Table | None = None, *, scores: str = "probabilities", printed: bool = False
 ) -> Tensor:
-    """The class that a method answers at each x: a row per x, one-hot, or equal shares where classes tie.
+    """Return the answer of a method at each x: a row per x, one-hot, or equal shares where classes tie.
 
     rule: a divergence, for Algorithm 1 with its fixed g_f; one of ``RULES``; or a function of the noisy
         posterior P(Y~|x), a row per x, and the noisy prior P(Y~) whose largest value wins.
     T: the transition matrix.
     xy: P(X, Y), one row per x; without it separable and balanced classes. ``torch.diag(prior)`` is separable.
-    scores: what g_f is applied to, "probabilities" that sum to 1 over the classes, as in the released code,
-        or free "logits". With these g_f(v_y) becomes f'(P(Y~=y|x) / P(Y~=y)), which orders the classes by
-        that ratio, except for total variation: its f' only says on which side of 1 the ratio is.
+    scores: the argument of g_f: "probabilities" that sum to 1 over the classes, as in the released code, or
+        free "logits". With these g_f(v_y) becomes f'(P(Y~=y|x) / P(Y~=y)), which orders the classes by that
+        ratio, except for total variation, whose f' gives only the side of 1 on which the ratio is.
     printed: whether g_f has the sign of the paper's full table, where three of them decrease.
         It and ``scores`` make a difference to divergences only.
+
+    >>> decide("kl", [[0.7, 0.3], [0.2, 0.8]])
+    tensor([[1., 0.],
+            [0., 1.]], dtype=torch.float64)
     """
-    xy = _separable(T) if xy is None else _joint(xy)
+    xy = torch.eye(len(T), dtype=torch.float64) / len(T) if xy is None else _joint(xy)
     table = noisy(xy, T)
     prior, posterior = table.sum(0), table / table.sum(1, keepdim=True)
     posterior = torch.where(table.sum(1, keepdim=True) > 0, posterior, prior)  # an x that never occurs
     if scores not in ("probabilities", "logits"):
         raise ValueError(f"scores must be 'probabilities' or 'logits', not {scores!r}")
-    rule = _rule(rule)
+    rule = RULES.get(rule, rule) if isinstance(rule, str) else rule
+    if isinstance(rule, str):
+        try:
+            rule = look_up(rule)
+        except ValueError:
+            known = ", ".join([*RULES, *DIVERGENCES])
+            raise ValueError(f"no rule is called {rule!r}; choose from {known}, or give a function") from None
     if not isinstance(rule, Divergence):
         return _shared_argmax(rule(posterior, prior))
     if scores == "logits":
@@ -333,15 +440,19 @@ def decide(
 
 
 def fixed_g_optimum(divergence: Name, posterior: Table, prior: Table, printed: bool = False) -> Tensor:
-    """The probabilities v that maximise Algorithm 1's objective at each x, with infinite data and fixed g_f.
+    """Return the probabilities v that maximise Algorithm 1's objective at each x, with infinite data.
 
     The objective is sum_y [P(Y~=y|x) g_f(v_y) - P(Y~=y) f*(g_f(v_y))], and not concave in v for every f. So
     dynamic programming finds the best v on the grid of multiples of 1/64, whatever the shape of the terms;
     projected Newton steps go uphill from there and from equal shares, and the higher end is returned.
 
+    divergence: a name, or a row.
     posterior: P(Y~|x), one row per x.
     prior: P(Y~).
     printed: whether g_f has the sign of the paper's full table.
+
+    >>> fixed_g_optimum("pearson", [[0.5, 0.4, 0.1]], [1 / 3, 1 / 3, 1 / 3])
+    tensor([[0.8000, 0.2000, 0.0000]], dtype=torch.float64)
     """
     d = look_up(divergence)
     posterior, prior = _rows(posterior, "posterior"), _rows(_float64(prior)[None], "prior")[0]
@@ -361,16 +472,29 @@ def fixed_g_optimum(divergence: Name, posterior: Table, prior: Table, printed: b
 
 
 def _grid_optimum(objective: Callable[[Tensor], Tensor], shape: Sequence[int], steps: int = 64) -> Tensor:
-    """The v on the grid of multiples of 1/steps that sums to 1 with the largest sum of ``objective(v)``."""
+    """The v on the grid of multiples of 1/steps that sums to 1 with the largest sum of ``objective(v)``.
+
+    Dynamic programming: ``steps`` units of probability are dealt to one class after the other.
+    """
     units = torch.arange(steps + 1)
+
+    # value[class, x, m]: what a class contributes to the objective at x with m units.
     value = objective((units.double() / steps)[:, None, None].expand(-1, *shape)).permute(2, 1, 0)
-    left = units[:, None] - units  # left[s, m]: of s units, how many remain if a class takes m
+
+    # left[s, m]: the units that remain of s if a class takes m of them; negative where it cannot.
+    left = units[:, None] - units
+
+    # Forward. best[x, s]: the largest sum of the classes so far if they share exactly s units. Before the
+    # first class only s = 0 is possible. A new class takes the m that makes most of itself and the rest.
     best = torch.where(units == 0, 0.0, -math.inf).double().expand(shape[0], -1)
     taken = []
     for of_class in value:
         options = torch.where(left >= 0, best[:, left.clamp(min=0)] + of_class[:, None], -math.inf)
         best, choice = options.max(2)
         taken.append(choice)
+
+    # Backward. With all units to give away the last class took taken[-1][x, steps], the one before it took
+    # what was best for the rest, and so on.
     rest, v = torch.full((shape[0], 1), steps), []
     for choice in reversed(taken):
         v.append(choice.gather(1, rest))
@@ -402,13 +526,19 @@ def _model_optimum(v: Tensor, slope: Tensor, bend: Tensor) -> Tensor:
 
     It is w = max(0, v + (slope - price) / bend), at the price for which w sums to 1.
     """
-    leaves = slope + bend * v  # the price at which a class is left with nothing
+    # As the price rises the classes drop out one by one, each at the price where its w reaches 0.
+    leaves = slope + bend * v
     order = leaves.argsort(-1, descending=True)
+
+    # While exactly the first m classes of this order stay, the sum of w is linear in the price:
+    # sum of (v + slope / bend) - price * sum of (1 / bend). So each m has one price that makes the sum 1.
     peak, give = (x.gather(-1, order).cumsum(-1) for x in (v + slope / bend, 1 / bend))
-    prices = (peak - 1) / give  # if only the first m classes keep something
+    prices = (peak - 1) / give
+
+    # The right m is the largest whose own price does not yet drive its last class out.
     keep = (prices < leaves.gather(-1, order)).sum(-1, keepdim=True)
     w = (v + (slope - prices.gather(-1, keep - 1)) / bend).clamp(min=0)
-    return w / w.sum(-1, keepdim=True)
+    return w / w.sum(-1, keepdim=True)  # against rounding
 
 
 def _shared_argmax(scores: Tensor, *twins: Tensor) -> Tensor:
@@ -501,11 +631,14 @@ def _rates(e: Table, count: int) -> Tensor:
     return e
 
 
-def _pairs(pairs: Sequence[tuple[int, int]], num_classes: int) -> Tensor:
+def _pairs(pairs: Sequence[tuple[int, int]], num_classes: int, all_classes: bool = True) -> Tensor:
     pairs = [tuple(map(int, pair)) for pair in pairs]
-    if any(len(pair) != 2 for pair in pairs) or sorted(sum(pairs, ())) != list(range(num_classes)):
-        raise ValueError(f"pairs must hold every class from 0 to {num_classes - 1} once, not {pairs}")
-    return torch.tensor(pairs)
+    held = [k for pair in pairs for k in pair]
+    once = len(set(held)) == len(held) and set(held) <= set(range(num_classes))
+    if any(len(pair) != 2 for pair in pairs) or not once or (all_classes and len(held) < num_classes):
+        how = "once" if all_classes else "at most once"
+        raise ValueError(f"pairs must hold every class from 0 to {num_classes - 1} {how}, not {pairs}")
+    return torch.tensor(pairs, dtype=torch.long).reshape(-1, 2)
 
 
 def _one_hot(labels: Tensor, num_classes: int) -> Tensor:
@@ -513,20 +646,3 @@ def _one_hot(labels: Tensor, num_classes: int) -> Tensor:
     if bad.any():
         raise ValueError(f"h must predict classes 0 to {num_classes - 1}, but predicts {labels[bad][0]:g}")
     return torch.nn.functional.one_hot(labels.long(), num_classes).double()
-
-
-def _rule(rule: Any) -> Divergence | Callable[[Tensor, Tensor], Tensor]:
-    if callable(rule):  # a divergence is callable too
-        return rule
-    if rule in RULES:
-        return RULES[rule]
-    try:
-        return look_up(rule)
-    except ValueError:
-        known = ", ".join([*RULES, *DIVERGENCES])
-        raise ValueError(f"no rule is called {rule!r}; choose from {known}, or give a function") from None
-
-
-def _separable(T: Table) -> Tensor:
-    """P(X, Y) with one x per class, all equally frequent."""
-    return torch.eye(len(T), dtype=torch.float64) / len(T)

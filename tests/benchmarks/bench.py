@@ -27,6 +27,7 @@ from fdiv.experiments.recipes import PAPER_CIFAR_DF, PAPER_DF
 from fdiv.experiments.results import provenance
 from fdiv.files import RESULTS, write_text
 from fdiv.learning.losses import CrossEntropy, FDivLoss, NoisyLabelLoss
+from fdiv.learning.models import build_model
 from fdiv.learning.training import _Session, label_shares, normalise
 from fdiv.noise import corrupt, paper_noise
 
@@ -196,6 +197,32 @@ def steps_on_cifar(rounds: int) -> pd.DataFrame | None:
     ).assign(pixels="CIFAR-10")
 
 
+# ------------------------------------------------------------------ the networks for CIFAR
+
+
+def networks(rounds: int) -> pd.DataFrame:
+    """Forward, backward and optimiser step of each network for CIFAR, on pixels that are ready."""
+    device = pick_device()
+    images = torch.rand(64, 3, 32, 32, device=device).contiguous(memory_format=torch.channels_last)
+    labels = torch.arange(64, device=device) % 10
+
+    def step(name: str) -> Step:
+        model = build_model(name, images, 10).to(device, memory_format=torch.channels_last)
+        optimiser = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, nesterov=True)
+
+        def one() -> None:
+            optimiser.zero_grad(set_to_none=True)
+            nn.functional.cross_entropy(model(images), labels).backward()
+            optimiser.step()
+
+        return one
+
+    variants = {name: step(name) for name in ("fast-net", "cifar-net", "preact-resnet-18")}
+    return measure(
+        "a bare step of the networks for CIFAR, batch 64", variants, "fast-net", rounds, 1, len(images)
+    ).assign(pixels="random pixels")
+
+
 # ------------------------------------------------------------------ growth of the loss alone
 
 
@@ -242,7 +269,11 @@ def steps_and_growth(rounds: int) -> pd.DataFrame:
     return pd.concat([steps_on_mnist(split, rounds), growth(rounds)]).assign(pixels=pixels)
 
 
-PARTS: dict[str, Callable[[int], pd.DataFrame | None]] = {"mnist": steps_and_growth, "cifar": steps_on_cifar}
+PARTS: dict[str, Callable[[int], pd.DataFrame | None]] = {
+    "mnist": steps_and_growth,
+    "cifar": steps_on_cifar,
+    "networks": networks,
+}
 
 
 def main() -> None:

@@ -30,7 +30,7 @@ NAMES = (
 )
 SCRATCH = "empty_callback"  # a slider whose figure is empty, against which the others are timed
 SCRATCH_CODE = """import plotly.graph_objects as go
-from fdiv.course.explore import explore
+from fdiv.course.controls import explore
 explore(lambda n=5: go.Figure(layout={"title": {"text": str(n)}}), n=(0, 10, 1))"""
 NEWS = "@jupyterlab/apputils-extension/notification.jupyterlab-settings"  # a question over the notebook
 TOKEN = "reader"

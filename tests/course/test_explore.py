@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 import pytest
 from IPython.core import display_functions
 
-from fdiv.course.explore import LiveFigure, explore
+from fdiv.course.controls import LiveFigure, explore
 from fdiv.course.figures import STYLES, curves_figure, images_figure, line_style, with_slider
 
 

@@ -91,16 +91,21 @@ def test_the_authors_program_on_cifar(dataset):
 def test_all_methods_share_one_warm_up(dataset, mode):
     kinds = {
         (settings.warm_up, settings.warm_up_method)
-        for method in (*methods(), "plugin")
+        for method in methods()
         if (settings := recipe(dataset, method, mode)).warm_up
     }
-    assert len(kinds) == 2  # with cross-entropy, and for the plug-in with the ratio rule
-    assert len({warm_up for warm_up, _ in kinds}) == 1
+    assert len(kinds) == 1
+    assert recipe(dataset, "plugin", mode).warm_up_method == "ratio"
 
 
-@pytest.mark.parametrize("mode", ["laptop", "paper"])
-def test_pixels_are_normalised_as_by_the_authors(mode):
-    for dataset, mean in (("cifar-10", 0.485), ("cifar-100", 0.5071)):
+def test_pixels_are_normalised_as_by_the_authors():
+    """In MODE paper; on a laptop CIFAR-10 has its own mean."""
+    for dataset, mode, mean in (
+        ("cifar-10", "paper", 0.485),
+        ("cifar-10", "laptop", 0.4914),
+        ("cifar-100", "paper", 0.5071),
+        ("cifar-100", "laptop", 0.5071),
+    ):
         for method in (*methods(), "ratio", "plugin"):
             settings = recipe(dataset, method, mode)
             for one in (settings, settings.warm_up or settings):
@@ -112,8 +117,8 @@ def test_pixels_are_normalised_as_by_the_authors(mode):
 def test_on_a_laptop_all_methods_have_as_many_epochs(dataset):
     for method in (*methods(), "ratio", "plugin"):
         settings = recipe(dataset, method, "laptop")
-        assert settings.epochs + (settings.warm_up.epochs if settings.warm_up else 0) == 14
-        assert settings.model == "cifar-net"
+        assert settings.epochs + (settings.warm_up.epochs if settings.warm_up else 0) == 12
+        assert settings.model == "fast-net"
 
 
 # ------------------------------------------------------------------ Clothing1M

@@ -11,8 +11,10 @@ from fdiv.learning.augment import (
     crop_flip,
     crop_flip_224,
     crop_flip_rotate,
+    mirror,
     random_windows,
     rotate,
+    shift_flip,
 )
 
 DTYPES = [torch.uint8, torch.float32, torch.float64]
@@ -39,6 +41,30 @@ def test_crops_are_windows_of_the_padded_image_some_mirrored(dtype):
     seen = [known[crop.numpy().tobytes()] for crop in crops]
     assert set(seen) == set(known.values())
     assert sum(mirrored for *_, mirrored in seen) == pytest.approx(1000, abs=100)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_shifts_are_windows_of_the_image_with_its_edge_reflected_some_mirrored(dtype):
+    torch.manual_seed(0)
+    image = torch.arange(1, 2 * 5 * 6 + 1).to(dtype).view(1, 2, 5, 6)
+    reflected = torch.nn.functional.pad(image.double(), (2, 2, 2, 2), mode="reflect").to(dtype)
+    known = windows(reflected[0], 5, 6)
+    shifted = shift_flip(image.expand(2000, -1, -1, -1))
+    assert shifted.dtype == dtype
+    seen = [known[crop.numpy().tobytes()] for crop in shifted]
+    assert set(seen) == set(known.values())
+    assert sum(mirrored for *_, mirrored in seen) == pytest.approx(1000, abs=100)
+
+
+def test_a_shift_larger_than_the_image_is_refused():
+    with pytest.raises(ValueError, match="a shift by 2 needs images larger than that, not 2 x 9"):
+        shift_flip(torch.zeros(1, 1, 2, 9))
+
+
+def test_a_mirrored_image_is_the_same_from_right_to_left():
+    images = torch.rand(2, 3, 4, 5)
+    assert mirror(images)[:, :, :, 1].equal(images[:, :, :, 3])
+    assert mirror(mirror(images)).equal(images)
 
 
 def test_rectangles_have_windows_too():
@@ -110,7 +136,7 @@ def test_turns_are_drawn_for_each_image_between_the_limits(monkeypatch):
     assert degrees.std().item() == pytest.approx(15 / 3**0.5, rel=0.05)
 
 
-@pytest.mark.parametrize("name", ["crop-flip", "crop-flip-rotate", "crop224-flip"])
+@pytest.mark.parametrize("name", [name for name in AUGMENTATIONS if name != "none"])
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.float32])
 def test_training_changes_every_image_on_its_own_and_by_seed(name, dtype):
     size = 256 if "224" in name else 32
@@ -145,11 +171,11 @@ def test_none_changes_nothing():
 
 
 def test_augmentations_are_found_by_name():
-    assert list(AUGMENTATIONS) == ["none", "crop-flip", "crop-flip-rotate", "crop224-flip"]
+    assert list(AUGMENTATIONS) == ["none", "shift-flip", "crop-flip", "crop-flip-rotate", "crop224-flip"]
     assert augmentation("Crop Flip") is AUGMENTATIONS["crop-flip"]
     with pytest.raises(
         ValueError,
         match=r"no augmentation is called 'cropflap' \(did you mean 'crop-flip'\?\); "
-        "choose from none, crop-flip, crop-flip-rotate, crop224-flip",
+        "choose from none, shift-flip, crop-flip, crop-flip-rotate, crop224-flip",
     ):
         augmentation("cropflap")

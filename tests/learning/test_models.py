@@ -3,8 +3,11 @@
 import hashlib
 import io
 import re
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 import torchvision
@@ -19,8 +22,10 @@ from fdiv.learning.models import (
     build_model,
     cifar_net,
     cnn,
+    fast_net,
     fully_connected,
     preact_resnet18,
+    prepare,
     resnet50,
 )
 
@@ -192,17 +197,98 @@ def test_he_initialisation_of_the_preact_resnet():
 # ---------------------------------------------------------------------- CIFAR on a laptop
 
 
-def test_the_net_for_a_laptop_is_small_and_can_learn():
-    assert 100_000 <= parameters(cifar_net()) <= 300_000
+@pytest.mark.parametrize("build", [cifar_net, partial(fast_net, widths=(16, 32, 32))])
+def test_the_nets_for_a_laptop_are_small_and_can_learn(build):
+    assert parameters(cifar_net()) <= 300_000
     torch.manual_seed(0)
     images, labels = torch.rand(40, 3, 32, 32), torch.arange(40) % 10
-    net = cifar_net()
+    net = build()
+    prepare(net, images)
     optimiser = torch.optim.Adam(net.parameters(), 1e-2)
     for _ in range(40):
         optimiser.zero_grad()
         nn.functional.cross_entropy(net(images), labels).backward()
         optimiser.step()
     assert (net(images).argmax(1) == labels).float().mean() > 0.9
+
+
+# ---------------------------------------------------------------------- the fast net
+
+
+def patches(images: torch.Tensor) -> np.ndarray:
+    """All patches of 2 x 2, one per row, cut out by numpy."""
+    windows = np.lib.stride_tricks.sliding_window_view(images.double().numpy(), (2, 2), axis=(2, 3))
+    return windows.transpose(0, 2, 3, 1, 4, 5).reshape(-1, 4 * images.shape[1])
+
+
+def photographs(count: int = 60, seed: int = 0) -> torch.Tensor:
+    """Random images whose neighbouring pixels and colours go together, as in photographs."""
+    rough = torch.randn(count, 3, 8, 8, generator=torch.Generator().manual_seed(seed))
+    rough = rough + 2 * rough.mean(1, keepdim=True)
+    return nn.functional.interpolate(rough, size=32, mode="bilinear") + 0.3 * torch.randn(
+        count, 3, 32, 32, generator=torch.Generator().manual_seed(seed + 1)
+    )
+
+
+def test_size_of_the_fast_net():
+    maps = (24, 64, 128, 256)  # twelve numbers a patch and their negatives, then the blocks
+    blocks = sum(9 * (a * b + b * b) + 4 * b for a, b in pairwise(maps))
+    assert parameters(fast_net()) == blocks + 256 * 10 == 1_160_960
+    assert parameters(fast_net(widths=(8, 8, 8))) < 5_000
+
+
+def test_the_first_layer_whitens_patches_of_the_images_it_was_prepared_with():
+    images, net = photographs(), fast_net()
+    before = np.corrcoef(patches(images).T)
+    assert before[0, 1] > 0.8  # they need it
+    prepare(net, images)
+    outputs = net[0](images).transpose(0, 1).flatten(1).double().numpy()
+    assert np.allclose(outputs[:12], -outputs[12:])
+    assert np.cov(outputs[:12]) == pytest.approx(np.eye(12), abs=0.02)
+    # numpy's filters span the same: the covariance of the patches times W'W is nearly the identity
+    W = net[0].weight[:12].flatten(1).double().numpy()
+    assert np.cov(patches(images).T) @ W.T @ W == pytest.approx(np.eye(12), abs=0.05)
+
+
+def test_preparing_is_deterministic_and_part_of_the_state():
+    torch.manual_seed(0)
+    first, second, others = fast_net(), fast_net(), fast_net()
+    state = torch.get_rng_state()
+    prepare(first, photographs())
+    prepare(second, photographs().contiguous(memory_format=torch.channels_last))
+    prepare(others, photographs(seed=7))
+    assert torch.get_rng_state().equal(state)
+    torch.testing.assert_close(first[0].weight, second[0].weight)
+    assert not torch.allclose(first[0].weight, others[0].weight, atol=0.1)
+    others.load_state_dict(first.state_dict())
+    assert others[0].weight.equal(first[0].weight)
+    assert "0.weight" not in dict(first.named_parameters())
+
+
+def test_flat_images_are_whitened_to_finite_numbers():
+    net = fast_net()
+    prepare(net, torch.ones(3, 3, 32, 32))
+    assert net(torch.ones(2, 3, 32, 32)).isfinite().all()
+
+
+@pytest.mark.parametrize("name", ANY_IMAGE)
+def test_preparing_changes_nothing_but_whitening(name):
+    images = photographs(4)
+    model = build_model(name, images, 10)
+    before = {key: value.clone() for key, value in model.state_dict().items()}
+    prepare(model, images)
+    changed = [key for key, value in model.state_dict().items() if not value.equal(before[key])]
+    assert changed == (["0.weight"] if name == "fast-net" else [])
+
+
+def test_a_block_of_the_fast_net_begins_by_passing_its_maps_on():
+    torch.manual_seed(0)
+    first, second = (layer for layer in fast_net()[2:9] if isinstance(layer, nn.Conv2d))
+    x = torch.randn(2, 24, 6, 6)
+    torch.testing.assert_close(first(x)[:, :24], x)
+    assert first(x)[:, 24:].std() > 0.1
+    y = torch.randn(2, 64, 6, 6)
+    torch.testing.assert_close(second(y), y)
 
 
 # ---------------------------------------------------------------------- weights of others
@@ -292,6 +378,7 @@ def test_random_weights_ask_nobody(monkeypatch):
         ("cnnn", (1, 1, 28, 28), r"no model is called 'cnnn' \(did you mean 'cnn'\?\); choose from cnn, "),
         ("cnn", (1, 1, 8, 8), "at least 16 x 16 pixels, not 8 x 8"),
         ("cnn", (1, 1, 28, 30), "square images, not 28 x 30"),
+        ("fast-net", (1, 3, 8, 8), "at least 9 x 9, not 8 x 8"),
         ("resnet-50", (1, 1, 28, 28), "images of 3 channels, not 1"),
     ],
 )

@@ -515,6 +515,36 @@ def test_the_printed_headings_of_the_uniform_matrices_are_swapped():
     np.testing.assert_allclose(high, paper_noise("mnist", "uniform-low"), atol=1e-12)
 
 
+def test_the_noise_levels_of_the_text_are_those_of_cifar():
+    """Section 5: low about 0.2, high about 0.55 (uniform) and 0.4 (sparse), CIFAR-100 0.25 and 0.4."""
+    text = {
+        "uniform-low": 0.2,
+        "sparse-low": 0.2,
+        "uniform-high": 0.55,
+        "sparse-high": 0.4,
+        "uniform": 0.25,
+        "sparse": 0.4,
+    }
+    off = {}
+    for dataset, setting in SETTINGS:
+        if setting in text:
+            rate = 1 - np.diag(paper_noise(dataset, setting)).mean()
+            if abs(rate - text[setting]) > 0.025:
+                off[dataset, setting] = round(float(rate), 2)
+    mnist = {"sparse-low": 0.25, "sparse-high": 0.45, "uniform-low": 0.42, "uniform-high": 0.74}
+    assert off == {(d, setting): rate for d in ("mnist", "fashion-mnist") for setting, rate in mnist.items()}
+
+
+def test_the_ratio_of_the_two_classes_of_a_sparse_pair():
+    """Appendix B: from 1/3 to 1/2 under sparse-high. So on MNIST and CIFAR-10; CIFAR-100 has .18 and .25."""
+    ratios = {}
+    for dataset, setting in (("mnist", "sparse-high"), ("cifar-10", "sparse-high"), ("cifar-100", "sparse")):
+        T = paper_noise(dataset, setting)
+        noisy_counts = T.sum(0)  # of classes of one size
+        ratios[dataset] = sorted({round(float(noisy_counts[i] / noisy_counts[j]), 3) for i, j in pairs_of(T)})
+    assert ratios == {"mnist": [0.333], "cifar-10": [0.429], "cifar-100": [0.176, 0.25, 0.333, 0.429]}
+
+
 def pairs_of(T: np.ndarray) -> set[tuple[int, int]]:
     """The pairs of a sparse matrix, the class with the larger flip rate first."""
     partner = np.where(np.eye(len(T), dtype=bool), -1, T).argmax(1)
@@ -595,6 +625,8 @@ def test_cifar_100_is_as_the_appendix_describes_it():
     assert {(T[j, i], T[i, j]) for i, j in pairs} == {(0.05, 0.75), (0.1, 0.7), (0.15, 0.65), (0.2, 0.6)}
     e = RandomState(10086).rand(100) * 0.005
     assert (paper_noise("cifar-100", "uniform") == uniform(e)).all()
+    for setting, level in (("uniform", 0.25), ("sparse", 0.4)):
+        assert 1 - np.diag(paper_noise("cifar-100", setting)).mean() == pytest.approx(level, abs=0.01)
 
 
 # ---------------------------------------------------------------------- the released labels

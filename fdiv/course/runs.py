@@ -48,7 +48,7 @@ def code_digest() -> str:
 
 def watched(experiment: Experiment) -> Run:
     """Run an experiment in a lesson: the curve of its accuracy on clean test data grows while it trains."""
-    from fdiv.course.explore import LiveFigure
+    from fdiv.course.controls import LiveFigure
     from fdiv.course.figures import curves_figure
 
     curve: list[float] = []

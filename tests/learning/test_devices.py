@@ -1,0 +1,88 @@
+"""Networks, augmentations and evaluation on a GPU that is not here, by fake tensors.
+
+A fake tensor has a shape, a type and a device but no values. What mixes tensors of two devices raises, and so
+does what has to know a value, for which a real device would be waited for. Apple's MPS cannot be faked where
+torch was built without it; what it lacks, numbers of 64 bits, is watched for.
+"""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTensorMode
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from fdiv.experiments.recipes import LAPTOP_CIFAR_CE
+from fdiv.learning import training
+from fdiv.learning.augment import AUGMENTATIONS
+from fdiv.learning.models import MODELS, build_model, prepare
+
+NETWORKS = [name for name in MODELS if name != "resnet-50"]  # whose weights are downloaded
+SIDES = {"resnet-50-random": 64, "crop224-flip": 256}
+
+
+class NoFloat64(TorchDispatchMode):
+    """Refuse what MPS does not have: float64 anywhere but on the CPU."""
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        outputs = func(*args, **(kwargs or {}))
+        for tensor in tree_leaves(outputs):
+            if isinstance(tensor, torch.Tensor) and tensor.device.type != "cpu":
+                assert tensor.dtype != torch.float64, f"{func} makes float64"
+        return outputs
+
+
+@pytest.fixture(autouse=True)
+def elsewhere():
+    """Fake tensors only, and no fake constant left behind for the next test."""
+    training._scale_and_shift.cache_clear()
+    with FakeTensorMode(), NoFloat64():
+        yield
+    training._scale_and_shift.cache_clear()
+
+
+def photographs(side: int = 32, count: int = 8) -> torch.Tensor:
+    return torch.zeros(count, 3, side, side, dtype=torch.uint8, device="cuda")
+
+
+def network(name: str, images: torch.Tensor) -> torch.nn.Module:
+    with torch.device("cuda"):  # the parameters of a fake network cannot be moved
+        return build_model(name, images, 10)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_every_network_runs_there(name):
+    images = photographs(SIDES.get(name, 32))
+    model, pixels = network(name, images), training.normalise(images, LAPTOP_CIFAR_CE)
+    prepare(model, pixels)
+    logits = model(pixels)
+    assert (logits.shape, logits.device.type) == ((8, 10), "cuda")
+
+
+@pytest.mark.parametrize("name", AUGMENTATIONS)
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.float32])
+def test_every_augmentation_runs_there(name, dtype):
+    images = photographs(SIDES.get(name, 32)).to(dtype)
+    for change in (AUGMENTATIONS[name].train, AUGMENTATIONS[name].test):
+        changed = change(images)
+        assert (changed.dtype, changed.device.type) == (dtype, "cuda")
+
+
+@pytest.mark.parametrize("augment", AUGMENTATIONS)
+def test_evaluation_runs_there(augment):
+    images = photographs(SIDES.get(augment, 32), count=700)
+    recipe = replace(LAPTOP_CIFAR_CE, augment=augment)
+    logits = training.predict(network("cifar-net", images), images, recipe)
+    assert (logits.shape, logits.device.type) == ((700, 10), "cuda")
+
+
+def test_what_such_a_test_sees():
+    """That it can fail: by tensors of two devices, by asking for a value, by 64 bits."""
+    there, here = torch.zeros(3, device="cuda"), torch.zeros(3, device="cpu")
+    with pytest.raises(RuntimeError, match="device"):
+        there + here
+    with pytest.raises(DataDependentOutputException):
+        there.sum().item()
+    with pytest.raises(AssertionError, match="makes float64"):
+        there.double()
