@@ -23,6 +23,7 @@ from fdiv.learning.losses import (
     peer_schedule,
     trains_forward,
 )
+from fdiv.learning.modern import MODERN
 from fdiv.names import Registry, choose
 from fdiv.theory.divergences import DIVERGENCES, Divergence, divergence
 
@@ -39,6 +40,7 @@ class Ingredients:
     T: a transition matrix, known or estimated, where the method or its correction needs one.
     correction: for a divergence, see ``FDivLoss``.
     product: how the term over the product distribution is taken.
+    examples: the number of training examples, for a loss that remembers each of them.
     """
 
     num_classes: int
@@ -46,6 +48,7 @@ class Ingredients:
     T: Any = None
     correction: Correction = "none"
     product: str = "exact"
+    examples: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,6 +197,7 @@ METHODS: Registry[Method] = _Methods(
             colour="#66A61E",
             aliases=("plug-in",),
         ),
+        *(Method(**row) for row in MODERN if row["name"] != "gjs"),  # which needs two views of an image
     ),
 )
 
@@ -251,11 +255,13 @@ def build_loss(
     T: Any = None,
     correction: str = "none",
     product: str = "exact",
+    examples: int | None = None,
 ) -> NoisyLabelLoss:
     """Return the loss of ``method``.
 
     T: the matrix that BLC, FLC and a corrected divergence correct with; no other method takes it.
     correction: "paper", "exact" or "forward" for a divergence, see ``FDivLoss``.
+    examples: the number of training examples, for early-learning regularisation.
 
     >>> build_loss("tv", 10)
     FDivLoss(num_classes=10, product='exact', divergence='tv', ...)
@@ -267,6 +273,11 @@ def build_loss(
         raise ValueError(f"method {method!r} {'needs' if needed else 'takes no'} transition matrix T")
     return METHODS[method].build(
         Ingredients(
-            num_classes=num_classes, label_prior=label_prior, T=T, correction=checked, product=product
+            num_classes=num_classes,
+            label_prior=label_prior,
+            T=T,
+            correction=checked,
+            product=product,
+            examples=examples,
         )
     )

@@ -82,9 +82,12 @@ def fit(
     """
     method, prior = METHODS.name_of(method), label_shares(split)
     options = options | {"seed": seed}
+    size = {"num_classes": split.num_classes, "examples": len(split.train_labels)}
 
     def trained(name: str, stage_method: str, stage_recipe: Recipe) -> Run:
-        loss = build_loss(stage_method, split.num_classes, label_prior=prior)
+        loss = build_loss(
+            stage_method, split.num_classes, label_prior=prior, examples=len(split.train_labels)
+        )
         if folder is None:
             return train(split, stage_recipe, loss, **options)
         return _shared_stage(name, split, stage_recipe, loss, **options)
@@ -98,14 +101,7 @@ def fit(
     if estimate_T:
         network = (before.get(ESTIMATE_T) or before[WARM_UP]).model
         T = _estimate(network, split, recipe, METHODS[method].estimate or "anchor-count")
-    loss = build_loss(
-        method,
-        split.num_classes,
-        label_prior=prior,
-        T=T,
-        correction=correction,
-        product=recipe.product,
-    )
+    loss = build_loss(method, label_prior=prior, T=T, correction=correction, product=recipe.product, **size)
     checkpoint = None if folder is None else Path(folder) / f"{method}.pt"
     return replace(train(split, recipe, loss, start=start, checkpoint=checkpoint, **options), T=T)
 
@@ -281,7 +277,8 @@ class _Session:
         self.optimiser.zero_grad(set_to_none=True)
         self.steps += 1
         with self.autocast:
-            logits, peers = self.logits(joint), {}
+            logits = self.logits(joint)
+            peers = {"index": joint} if getattr(self.loss, "needs_index", False) else {}
             if peer_images is not None:
                 peers = {"peer_logits": self.logits(peer_images), "peer_labels": labels[peer_labels]}
             value = self.whole_loss(logits, labels[joint], peers)
@@ -349,7 +346,7 @@ class _Session:
             "model": self.model.state_dict(),
             "optimiser": self.optimiser.state_dict(),
             "scaler": self.scaler.state_dict(),
-            "loss": self.loss.state_dict(),
+            "loss": self.loss.memory(),
             "weights": self.weights,
         }
         write_state(state, path)
@@ -381,7 +378,7 @@ class _Session:
         self.model.load_state_dict(state["model"])
         self.optimiser.load_state_dict(state["optimiser"])
         self.scaler.load_state_dict(state["scaler"])
-        self.loss.load_state_dict(state["loss"])
+        self.loss.remember(state["loss"])
         self.epoch, self.history, self.weights = state["epoch"], state["history"], state["weights"]
 
     def finish(self) -> Run:
@@ -513,7 +510,7 @@ def _fingerprint(
     unread: dict[str, Any] = {"warm_up": None, "warm_up_method": "", "product": "", "source": ""}
     read = replace(recipe, **unread)
     digest = hashlib.sha256(repr((split.name, read, loss, seed)).encode())
-    tensors = [split.train_labels, split.validation_labels, *loss.state_dict().values()]
+    tensors = [split.train_labels, split.validation_labels, *loss.memory().values()]
     if isinstance(split.train_images, Tensor):
         tensors.append(split.train_images)
     else:

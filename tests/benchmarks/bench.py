@@ -252,6 +252,22 @@ def growth(rounds: int) -> pd.DataFrame:
     )
 
 
+def against_cross_entropy(rounds: int) -> pd.DataFrame:
+    """Loss and backward at 256 x 100, with the values of a batch checked and without."""
+    logits = torch.randn(256, 100, device=pick_device(), requires_grad=True)
+    labels = torch.randint(0, 100, (256,), device=pick_device())
+
+    def step(loss: nn.Module) -> Step:
+        return lambda: torch.autograd.grad(loss(logits, labels), logits)
+
+    variants = {"nn.CrossEntropyLoss": step(nn.CrossEntropyLoss())}
+    for name in ("tv", "js", "kl", "pearson"):
+        for check in (True, False):
+            loss = FDivLoss(name, 100, label_prior="balanced", check=check)
+            variants[f"{name}{'' if check else ', no checks'}"] = step(loss)
+    return measure("loss and backward, 256 x 100", variants, "nn.CrossEntropyLoss", rounds, steps=20)
+
+
 def mnist_or_its_shape() -> tuple[Dataset, str]:
     """The real MNIST where it can be had; a step takes as long on random pixels."""
     try:
@@ -266,7 +282,9 @@ def mnist_or_its_shape() -> tuple[Dataset, str]:
 def steps_and_growth(rounds: int) -> pd.DataFrame:
     data, pixels = mnist_or_its_shape()
     split = noisy_split(data, corrupt(data.train_labels, paper_noise("mnist", "uniform-high"), seed=0))
-    return pd.concat([steps_on_mnist(split, rounds), growth(rounds)]).assign(pixels=pixels)
+    return pd.concat([steps_on_mnist(split, rounds), growth(rounds), against_cross_entropy(rounds)]).assign(
+        pixels=pixels
+    )
 
 
 PARTS: dict[str, Callable[[int], pd.DataFrame | None]] = {

@@ -1,0 +1,434 @@
+"""What the losses promise beyond their formulas: no class given up in silence, gradients that are right and
+finite from anywhere, the options of ``nn.CrossEntropyLoss``, no hidden state, and graphs without a break."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+from fdiv.learning.imbalance import imbalance_limit, losable_classes
+from fdiv.learning.losses import (
+    DMI,
+    BackwardCorrection,
+    CrossEntropy,
+    FDivLoss,
+    ForwardCorrection,
+    NoisyLabelLoss,
+    PeerLoss,
+    trains_forward,
+    works_on_logits,
+    works_plugged_in,
+)
+from fdiv.noise.estimate import estimate_transition
+from fdiv.noise.matrices import uniform
+from fdiv.theory.divergences import DIVERGENCES, divergence
+
+ALL = tuple(DIVERGENCES)
+FORWARD = tuple(name for name, d in DIVERGENCES.items() if trains_forward(d))
+each = pytest.mark.parametrize("name", ALL)
+K = 4
+T = uniform([0.05, 0.1, 0.02, 0.08])
+PRIOR = [0.1, 0.2, 0.3, 0.4]
+
+
+def batch(n: int = 24, seed: int = 0, dtype=torch.float64) -> tuple[Tensor, Tensor]:
+    rng = torch.Generator().manual_seed(seed)
+    z = (1.5 * torch.randn(n, K, generator=rng, dtype=torch.float64)).to(dtype).requires_grad_()
+    return z, torch.arange(n)[torch.randperm(n, generator=rng)] % K
+
+
+def every_loss(**options) -> dict[str, NoisyLabelLoss]:
+    """One of each kind and option, given a prior, so that none has a state but the plug-in."""
+    given = {"label_prior": PRIOR, **options}
+    T_given = {"transition": T, **given}
+    rows = {name: FDivLoss(name, K, **given) for name in ALL}
+    rows |= {
+        f"{n} logit": FDivLoss(n, K, score="logit", **given) for n in ALL if works_on_logits(divergence(n))
+    }
+    rows |= {f"{n} forward": FDivLoss(n, K, correction="forward", **T_given) for n in FORWARD}
+    rows |= {f"{n} exact": FDivLoss(n, K, **T_given) for n in ALL}
+    rows |= {f"{n} paper": FDivLoss(n, K, correction="paper", **T_given) for n in ("tv", "js", "neyman")}
+    rows |= {"shuffled": FDivLoss("js", K, product="shuffled", **given), "peer": PeerLoss(K, **given)}
+    rows |= {"ce": CrossEntropy(K, **options), "ratio": CrossEntropy(K, **given)}
+    return rows | {"blc": BackwardCorrection(T, **options), "flc": ForwardCorrection(T, **options)}
+
+
+def whole_batch_losses() -> dict[str, NoisyLabelLoss]:
+    plugin = {
+        f"{n} plugin": FDivLoss(n, K, variational="plugin", barrier=1.0)
+        for n in ALL
+        if works_plugged_in(divergence(n))
+    }
+    return plugin | {"dmi": DMI(K)}
+
+
+# ---------------------------------------------------------------------- imbalance
+
+
+@each
+@pytest.mark.parametrize(("classes", "parts"), [(2, 2000), (3, 90), (4, 28)])
+def test_the_condition_of_imbalance_is_that_of_trying_every_v(name, classes, parts):
+    """The best of all v on a grid of the simplex, for certain inputs of the most frequent class."""
+    grid = [v for v in itertools.product(range(parts + 1), repeat=classes - 1) if sum(v) <= parts]
+    v = torch.tensor([[*row, parts - sum(row)] for row in grid], dtype=torch.float64) / parts
+    g, dual = divergence(name).activation(v), divergence(name).conjugate_of_activation(v)
+    rng, decided = np.random.default_rng(classes), 0
+    for _ in range(40):
+        prior = np.maximum(rng.dirichlet(np.full(classes, rng.choice([0.2, 0.5, 1]))), 1e-4)
+        prior, y = prior / prior.sum(), int(prior.argmax())
+        value = g[:, y] - dual @ torch.as_tensor(prior)
+        own = v[:, y] >= v.max(1).values - 1e-12
+        margin = (value[own].max() - value[~own].max()).item()
+        if abs(margin) > (1e-5 if classes == 2 else 2e-3):  # beyond what the grid can tell
+            decided += 1
+            assert (y in losable_classes(name, prior)) == (margin < 0), prior
+    assert decided > 15
+
+
+def test_the_limits_of_two_classes_in_closed_form():
+    gaps = {"squared-hellinger": np.exp(-1), "js": np.exp(-0.5), "reverse-kl": np.exp(-0.5), "pearson": 0.8}
+    for name, gap in (gaps | {"neyman": np.exp(-0.25), "tv": 1, "kl": 1}).items():
+        assert imbalance_limit(name) == pytest.approx((1 + gap) / 2, abs=1e-12)
+    assert imbalance_limit("jeffrey") == pytest.approx(0.8831, abs=1e-4)
+    for name, classes in itertools.product(ALL, (2, 3, 10)):
+        limit = imbalance_limit(name, classes)
+        for share, lost in ((limit - 1e-6, []), (limit + 1e-6, [0])):
+            if share < 1:
+                rest = (1 - share) / (classes - 1) * np.ones(classes - 1)
+                assert losable_classes(name, [share, *rest]) == lost
+
+
+def test_a_class_that_cannot_be_predicted_is_said_in_one_sentence():
+    with pytest.warns(
+        UserWarning, match=r"^js cannot predict class 0 \(share 0.90\): .*; use tv or kl, or"
+    ) as w:
+        FDivLoss("js", 2, label_prior=[0.9, 0.1])
+    assert len(w) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for name in ALL:
+            FDivLoss(name, 2, label_prior="balanced")
+            FDivLoss(name, 2, label_prior=[0.6, 0.4])
+        FDivLoss("tv", 2, label_prior=[0.999, 0.001])
+        PeerLoss(2, label_prior=[0.9, 0.1])
+        FDivLoss("js", 2, label_prior=[0.9, 0.1], score="logit")
+        FDivLoss("js", 2, label_prior=[0.9, 0.1], transition=uniform(0.1, 2), correction="forward")
+    clean = FDivLoss("kl", 2, label_prior=[0.9, 0.1])
+    assert clean.diagnose(torch.tensor([[0.0, 9.0]] * 20), torch.tensor([0] * 18 + [1] * 2))
+
+
+def test_a_counted_prior_warns_once_it_is_reliable_and_only_once():
+    loss = FDivLoss("js", 2)
+    y = torch.tensor([0] * 29 + [1] * 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loss(torch.zeros(32, 2), y)
+    with pytest.warns(UserWarning, match="js cannot predict class 0") as found:
+        [loss(torch.zeros(32, 2), y) for _ in range(40)]
+    assert len(found) == 1
+
+
+@each
+def test_clean_data_of_90_to_10_with_a_balanced_product(name):
+    """With the true prior six of the eight lose the large class, as predicted; balanced none does."""
+    rng = np.random.default_rng(0)
+    y = torch.as_tensor((rng.random(600) > 0.92).astype(int))
+    x = torch.as_tensor(rng.normal(size=(600, 2)) + np.where(y[:, None] > 0, 2.5, -2.5), dtype=torch.float32)
+    for balanced in (True, False):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            loss = FDivLoss(name, 2, label_prior="balanced" if balanced else [0.92, 0.08], check=False)
+        torch.manual_seed(0)
+        model = nn.Linear(2, 2)
+        optimiser = torch.optim.Adam(model.parameters(), lr=0.1)
+        for _ in range(150):
+            optimiser.zero_grad()
+            loss(model(x), y).backward()
+            optimiser.step()
+        right = [(model(x).argmax(1)[y == k] == k).float().mean().item() for k in (0, 1)]
+        if balanced or not losable_classes(name, [0.92, 0.08]):
+            assert np.mean(right) > 0.95
+        else:
+            assert right[0] < 0.5
+            if right[0] < 0.05:
+                assert "gives up classes as frequent as that: use tv or kl" in loss.diagnose(model(x), y)[0]
+
+
+def test_balanced_is_a_uniform_prior_of_the_clean_labels():
+    z, y = batch()
+    even = [1 / K] * K
+    for options in ({}, {"transition": T, "correction": "paper"}, {"transition": T, "correction": "forward"}):
+        prior = even if not options else np.array(even) @ T
+        one, two = (FDivLoss("kl", K, label_prior=p, **options)(z, y) for p in ("balanced", prior))
+        assert one.item() == pytest.approx(two.item(), abs=1e-14)
+    assert PeerLoss(K, label_prior="balanced")(z, y) == PeerLoss(K, label_prior=even)(z, y)
+    assert CrossEntropy(K, label_prior="balanced")(z, y).item() == pytest.approx(CrossEntropy()(z, y).item())
+
+
+# ---------------------------------------------------------------------- gradients
+
+
+@pytest.mark.parametrize("name", FORWARD)
+@pytest.mark.parametrize("size", [5.0, 10.0, 20.0])
+def test_forward_correction_recovers_from_confidently_wrong_starts(name, size):
+    z = torch.tensor([[size, -size], [-size, size]], requires_grad=True)
+    y = torch.tensor([1, 0])
+    loss = FDivLoss(name, 2, transition=np.eye(2), correction="forward", label_prior=[0.5, 0.5])
+    optimiser = torch.optim.Adam([z], lr=0.5)
+    for _ in range(150):
+        optimiser.zero_grad()
+        loss(z, y).backward()
+        optimiser.step()
+    assert (z.argmax(1) == y).all()
+
+
+def test_forward_correction_of_kl_is_patrinis_from_any_logits():
+    start = torch.tensor([[5.0, -5.0], [-5.0, 5.0]], dtype=torch.float64)
+    y = torch.tensor([1, 0])
+    ours = FDivLoss("kl", 2, transition=np.eye(2), correction="forward", label_prior=[0.5, 0.5])
+    for scale in (0.1, 1.0, 1.6):  # beyond, Patrini's floor of 1e-7 has no gradient
+        for loss_T, mine in ((np.eye(2), ours), (uniform(0.2, 2), None)):
+            mine = mine or FDivLoss("kl", 2, transition=loss_T, correction="forward", label_prior=[0.5, 0.5])
+            grads = []
+            for loss in (mine, ForwardCorrection(loss_T)):
+                z = (scale * start).requires_grad_()
+                grads.append(torch.autograd.grad(loss(z, y), z)[0])
+            torch.testing.assert_close(*grads, atol=1e-9, rtol=1e-6)
+    z = (80 * start).requires_grad_()
+    assert torch.autograd.grad(ours(z, y), z)[0].abs().min() > 0.1  # probabilities of e^-800
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_nothing_overflows_up_to_logits_of_10000(dtype):
+    rng = torch.Generator().manual_seed(0)
+    losses = every_loss(check=False) | whole_batch_losses()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for loss in losses.values():
+            loss.check = False
+        for case in range(12):
+            size = 10 ** (4 * torch.rand((), generator=rng)) if case else torch.tensor(1e4)
+            z = (size * (2 * torch.rand(16, K, generator=rng) - 1)).to(dtype)
+            z[0], z[1] = size.to(dtype), torch.tensor([1, -1, 1, -1]).to(dtype) * size.to(dtype)
+            y = torch.randint(K, (16,), generator=rng)
+            for name, loss in losses.items():
+                leaf = z.clone().requires_grad_()
+                value = loss(leaf, y)
+                (grad,) = torch.autograd.grad(value, leaf)
+                assert value.isfinite(), (name, size)
+                assert grad.isfinite().all(), (name, size)
+
+
+# ---------------------------------------------------------------------- as nn.CrossEntropyLoss
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_cross_entropy_has_the_options_of_torchs(reduction):
+    z, y = batch()
+    weight = torch.tensor([0.5, 1.0, 2.0, 3.0], dtype=torch.float64)
+    y[3] = -7
+    ours = CrossEntropy(K, weight=weight, ignore_index=-7, reduction=reduction)
+    theirs = nn.CrossEntropyLoss(weight=weight, ignore_index=-7, reduction=reduction)
+    torch.testing.assert_close(ours(z, y), theirs(z, y))
+    image, labels = z.reshape(2, 3, 4, K).movedim(-1, 1), y.reshape(2, 3, 4)
+    torch.testing.assert_close(ours(image, labels), theirs(image, labels))
+
+
+@pytest.mark.parametrize("name", every_loss())
+def test_options_mean_the_same_for_every_loss(name):
+    z, y = batch()
+    plain = every_loss()[name].eval()
+    if name == "shuffled":
+        return  # which draws anew
+    rows = every_loss(reduction="none")[name](z, y)
+    assert rows.shape == y.shape
+    torch.testing.assert_close(rows.mean(), plain(z, y))
+    torch.testing.assert_close(every_loss(reduction="sum")[name](z, y), rows.sum())
+    torch.testing.assert_close(plain(z.reshape(2, 12, K).movedim(-1, 1), y.reshape(2, 12)), plain(z, y))
+    ignored = torch.where(torch.arange(24) < 5, -1, y)
+    torch.testing.assert_close(every_loss(ignore_index=-1)[name](z, ignored), plain(z[5:], y[5:]))
+    torch.testing.assert_close(every_loss(weight=[2.0] * K)[name](z, y), plain(z, y))
+
+
+def test_weights_stand_for_labels_that_are_more_frequent():
+    """A loss with weights is the loss of a batch in which examples are repeated as often."""
+    z, _ = batch(8)
+    y = torch.tensor([0, 1, 2, 3, 0, 1, 2, 3])
+    repeats = torch.tensor([1, 2, 3, 1])
+    for make in (
+        lambda **o: FDivLoss("js", K, **o),
+        lambda **o: PeerLoss(K, **o),
+        lambda **o: CrossEntropy(K, **o),
+    ):
+        again = torch.repeat_interleave(torch.arange(8), repeats[y])
+        torch.testing.assert_close(make(weight=repeats)(z, y), make()(z[again], y[again]))
+
+
+@pytest.mark.parametrize("make", [lambda: FDivLoss("js", 2, label_prior=[0.5, 0.5]), lambda: CrossEntropy(2)])
+def test_one_logit_is_enough_for_two_classes(make):
+    s = torch.randn(6, generator=torch.Generator().manual_seed(0))
+    y = torch.tensor([0, 1, 1, 0, 1, 0])
+    two = make()(torch.stack([torch.zeros(6), s], 1), y)
+    for logits, labels in ((s, y), (s[:, None], y), (s[:, None], y[:, None])):
+        torch.testing.assert_close(make()(logits, labels), two)
+    expected = nn.BCEWithLogitsLoss()(s, y.float())
+    torch.testing.assert_close(CrossEntropy(2)(s, y), expected)
+
+
+def test_logits_that_look_like_probabilities_are_said_so_once():
+    z, y = batch()
+    loss = FDivLoss("tv", K)
+    with pytest.warns(UserWarning, match="look like probabilities") as found:
+        [loss(z.softmax(1), y) for _ in range(2)]
+    assert len(found) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        FDivLoss("tv", K)(z, y)
+
+
+def test_an_estimate_of_T_is_a_T_and_a_batch_of_ignored_labels_is_refused():
+    z, y = batch(400)
+    estimate = estimate_transition((6 * z).softmax(1).detach(), bootstrap=0)
+    assert ForwardCorrection(estimate)(z, y) == ForwardCorrection(estimate.T)(z, y)
+    assert FDivLoss("kl", K, transition=estimate, correction="forward")(z, y).isfinite()
+    with pytest.raises(ValueError, match="labels are all -1, which is ignored: skip this batch"):
+        CrossEntropy(ignore_index=-1)(z, torch.full((400,), -1))
+    for option, message in (
+        ({"reduction": "sum"}, "has no reduction='sum'"),
+        ({"weight": [1, 2, 1, 1]}, "no weight"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            DMI(K, **option)
+
+
+# ---------------------------------------------------------------------- state
+
+
+@pytest.mark.parametrize("name", every_loss())
+def test_given_a_prior_small_batches_add_up_to_the_large_one(name):
+    if name == "shuffled":
+        return
+    z, y = batch()
+    loss = every_loss()[name]
+    parts = torch.stack([loss(z[i : i + 6], y[i : i + 6]) for i in range(0, 24, 6)])
+    torch.testing.assert_close(parts.mean(), loss(z, y))
+
+
+def test_no_loss_is_in_the_state_of_the_model_that_holds_it():
+    z, y = batch()
+    for loss in (FDivLoss("tv", K), PeerLoss(K), FDivLoss("kl", K, variational="plugin"), DMI(K)):
+        model = nn.ModuleDict({"net": nn.Linear(2, K), "loss": loss})
+        loss(z, y)
+        assert set(model.state_dict()) == {"net.weight", "net.bias"}
+    with pytest.raises(
+        ValueError, match=r"memory of another loss: it holds \['joint'\], but PeerLoss remembers"
+    ):
+        PeerLoss(K).remember(FDivLoss("kl", K, variational="plugin").memory())
+
+
+def test_a_prior_from_labels_is_that_of_the_training_set():
+    labels = torch.tensor([0, 0, 0, 1, 2, 2, 3, 3])
+    z, y = batch()
+    prior = [3 / 8, 1 / 8, 2 / 8, 2 / 8]
+    assert FDivLoss.from_labels("js", labels)(z, y) == FDivLoss("js", K, label_prior=prior)(z, y)
+    assert PeerLoss.from_labels(labels.tolist(), K)(z, y) == PeerLoss(K, label_prior=prior)(z, y)
+    more = FDivLoss.from_labels("tv", torch.cat([labels, torch.tensor([-1])]), 5, ignore_index=-1)
+    assert more.num_classes == 5
+    assert not more.memory()
+
+
+def test_the_plug_in_says_when_its_table_has_more_cells_than_samples():
+    z, y = torch.randn(32, 20), torch.arange(32) % 20
+    loss = FDivLoss("pearson", 20, variational="plugin", momentum=0.5)
+    with pytest.warns(RuntimeWarning, match="about 96 samples .* a momentum of at least 0.852") as w:
+        [loss(z, y) for _ in range(2)]
+    assert len(w) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        FDivLoss("pearson", 20, variational="plugin", momentum=0.9)(z, y)
+
+
+def test_the_barrier_is_largest_where_predictions_are_as_frequent_as_labels():
+    y = torch.tensor([0] * 18 + [1] * 6)
+    pushes = []
+    for share in (0.5, 0.75, 0.9):
+        z = torch.log(torch.tensor([share, 1 - share], dtype=torch.float64)).repeat(24, 1).requires_grad_()
+        value = FDivLoss("pearson", 2, variational="plugin", barrier=1.0)(z, y)
+        pushes.append(-torch.autograd.grad(value, z)[0][:, 0].sum().item())
+    assert pushes[0] > 0.1
+    assert pushes[1] == pytest.approx(0, abs=1e-12)
+    assert pushes[2] < -0.1
+
+
+def test_dmi_without_checks_says_later_what_had_no_gradient():
+    z, y = batch()
+    loss = DMI(K, check=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for labels in (y.clamp(max=2), y, y.clamp(max=2)):
+            loss(z, labels)
+    with pytest.warns(RuntimeWarning, match="DMI had no gradient in 2 batches"):
+        loss.objective(z, y)
+
+
+# ---------------------------------------------------------------------- graphs
+
+GRAPHS = (
+    every_loss()
+    | whole_batch_losses()
+    | {"counting": FDivLoss("tv", K), "sampled": FDivLoss("tv", K, product="sampled")}
+)
+SOME = ["js", "jeffrey", "kl logit", "kl forward", "js exact", "shuffled", "peer", "ratio", "blc", "flc",
+        "pearson plugin", "dmi", "counting", "sampled"]  # fmt: skip
+
+
+def inputs(loss: NoisyLabelLoss) -> tuple[Tensor, ...]:
+    z, y = batch(dtype=torch.float32)
+    return (z.detach(), y, z.detach(), y) if loss.needs_peers else (z.detach(), y)
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_losses_with_checks_compile_and_export_as_one_graph(name):
+    torch._dynamo.reset()  # which counts the losses before as recompilations of this one
+    loss = copy.deepcopy(GRAPHS[name])
+    torch.manual_seed(0)
+    expected = copy.deepcopy(loss)(*inputs(loss)).item()
+    torch.manual_seed(0)
+    compiled = torch.compile(copy.deepcopy(loss), backend="eager", fullgraph=True)(*inputs(loss))
+    assert compiled.item() == pytest.approx(expected, abs=1e-6)
+    exported = torch.export.export(copy.deepcopy(loss), inputs(loss)).module()
+    torch.manual_seed(0)
+    assert exported(*inputs(loss)).item() == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_no_step_waits_for_the_device(name):
+    """A fake GPU has no values, so that whoever asks for one fails."""
+    loss = copy.deepcopy(GRAPHS[name])
+    loss.check = False
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        z, y = (
+            torch.empty(24, K, device="cuda", requires_grad=True),
+            torch.empty(24, dtype=torch.int64, device="cuda"),
+        )
+        value = loss(z, y, *((z, y) if loss.needs_peers else ()))
+    assert value.device.type == "cuda"
+
+
+@pytest.mark.parametrize("name", every_loss())
+def test_gradients_by_function_transforms(name):
+    if name == "shuffled":
+        return
+    z, y = batch()
+    loss = every_loss()[name]
+    torch.testing.assert_close(torch.func.grad(loss)(z.detach(), y), torch.autograd.grad(loss(z, y), z)[0])
+    loss.check = False
+    stacked = torch.func.vmap(loss)(z.detach().reshape(4, 6, K), y.reshape(4, 6))
+    torch.testing.assert_close(stacked[0], loss(z.detach()[:6], y[:6]))
