@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import fdiv
 from fdiv.files import runs_folder
@@ -88,7 +88,7 @@ def _parser() -> argparse.ArgumentParser:
     grid.add_argument("table", metavar="TABLE", help="a table of the paper, or a YAML file of one's own")
     grid.add_argument("--mode", help="quick, laptop or paper (default: paper)")
     grid.add_argument("--seeds", type=int, help="how many, from 0 up (default: 1)")
-    several = {"nargs": "+", "action": "extend", "default": []}
+    several: dict[str, Any] = {"nargs": "+", "action": "extend", "default": []}
     grid.add_argument("--only", **several, metavar="FIELD=A,B", help="some of the runs: method=tv,js")
     grid.add_argument("--set", **several, metavar="FIELD=A", help="in all runs: dataset=mnist")
     grid.add_argument("--plain", action="store_true", help="train directly, without the dataset's notebook")

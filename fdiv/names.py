@@ -161,7 +161,7 @@ def load_plugins() -> None:
             continue
         try:
             if path.suffix == ".py":
-                spec = importlib.util.spec_from_file_location(path.stem, path)
+                spec: Any = importlib.util.spec_from_file_location(path.stem, path)
                 sys.modules[path.stem] = module = importlib.util.module_from_spec(spec)
                 spec.loader.exec_module(module)
             else:

@@ -73,6 +73,7 @@ def load(name: str) -> Dataset:
     """
     entry = CATALOGUE[name]
     if entry.load is None:
+        assert entry.split is not None  # a row has one of the two
         raise ValueError(
             f"{entry.title} has no clean training labels to load: "
             f"fdiv.datasets.{entry.split.__name__}() is its split"

@@ -101,7 +101,8 @@ def _dataset_folder(folder: str | Path | None) -> Path:
 
 def _read_labels(path: Path) -> dict[str, int]:
     """Return the label of each key, from lines of a key and a number."""
-    labels, valid = {}, {str(label): label for label in range(len(CLOTHES))}
+    labels: dict[str, int] = {}
+    valid = {str(label): label for label in range(len(CLOTHES))}
     for number, line in _lines(path):
         key, _, label = line.rpartition(" ")
         if not key.strip():

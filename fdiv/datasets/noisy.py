@@ -97,6 +97,7 @@ def noisy_data(dataset: str, setting: str, validation: int | None = None) -> Noi
     """
     entry, setting = CATALOGUE[dataset], check_noise(dataset, setting)
     if entry.load is None:
+        assert entry.split is not None  # a row has one of the two
         return NoisyData(entry.split(), None, f"the labels that {entry.title} comes with")
     data = entry.load()
     labels, T, note = _noisy_labels(entry, data, setting)
@@ -157,10 +158,13 @@ def _noisy_labels(entry: Entry, data: Dataset, setting: str) -> Drawn:
         return labels, _counted(clean, labels), "what people answered, T counted"
     if setting in noise_settings(entry.name):
         return _as_in_the_paper(entry, clean, setting)
-    pattern, rate = parse(setting)
+    found = parse(setting)
+    assert found is not None  # check_noise has seen to it
+    pattern, rate = found
     if pattern.corrupt is not None:
         labels = pattern.corrupt(data.train_images, clean, rate, data.num_classes, LABEL_SEED)
         return labels, _counted(clean, labels), f"{pattern.says}, rate {rate:g}, T counted"
+    assert pattern.matrix is not None  # a row has one of the two
     T = pattern.matrix(rate, data.num_classes)
     # Exact counts round down: they are used only if about FEW labels or more flip in each direction.
     flips = T[(T > 0) & ~np.eye(len(T), dtype=bool)] * len(clean) / len(T)
@@ -170,6 +174,7 @@ def _noisy_labels(entry: Entry, data: Dataset, setting: str) -> Drawn:
 
 
 def _as_in_the_paper(entry: Entry, clean: Tensor, setting: str) -> Drawn:
+    assert entry.paper is not None  # settings of the paper are those of rows that have one
     T = noise.paper_noise(entry.paper, setting)
     if entry.drawn == "released":
         released = noise.released_labels(entry.paper, setting, clean, LABEL_SEED)

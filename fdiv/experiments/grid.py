@@ -98,8 +98,10 @@ def _expanded(
     rows: Sequence[Mapping[str, Any]], given: Mapping[str, Any], seeds: int | None
 ) -> list[Experiment]:
     _check_size(len(rows) * (seeds or 1))
-    numbers = [{}] if seeds is None else [{"seed": seed} for seed in range(seeds)]
-    return _unique(Experiment(**{"mode": "paper"} | row | given | seed) for row in rows for seed in numbers)
+    numbers: list[dict[str, Any]] = [{}] if seeds is None else [{"seed": seed} for seed in range(seeds)]
+    return _unique(
+        Experiment(**{"mode": "paper", **row, **given, **seed}) for row in rows for seed in numbers
+    )
 
 
 def _check_size(count: int) -> None:
@@ -182,7 +184,7 @@ def change(runs: Sequence[Experiment], changes: Mapping[str, Sequence[str]]) -> 
     for name, values in changes.items():
         if len(values) != 1:
             raise ValueError(f"--set {name} takes one value, not {len(values)}: {', '.join(values)}")
-        value = int(values[0]) if name == "seed" and values[0].isdecimal() else values[0]
+        value: Any = int(values[0]) if name == "seed" and values[0].isdecimal() else values[0]
         runs = [replace(run, **{name: value}) for run in runs]
     return _unique(runs)
 
@@ -511,7 +513,8 @@ def forecast(runs: Sequence[Experiment], workers: int) -> str:
 
     A stage that runs share, such as a warm-up, is counted for the first of them.
     """
-    seconds, counted = {}, set()
+    seconds: dict[str, float] = {}
+    counted: set[tuple] = set()
     for run in runs:
         planned = plan(run)
         if stored_result(run) is None:

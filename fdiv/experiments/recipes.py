@@ -43,7 +43,8 @@ VARIANTS = {
 
 # ------------------------------------------------------------------ MNIST and Fashion-MNIST
 
-_MNIST_PIXELS = {"mean": (0.1307,), "std": (0.3081,)}  # of MNIST; the authors' code has them for Fashion too
+# The authors' code has the pixels of MNIST for Fashion-MNIST, too, and those of ImageNet for CIFAR-10.
+_MNIST_PIXELS: dict[str, Any] = {"mean": (0.1307,), "std": (0.3081,)}
 
 PAPER_DF = Recipe(
     model="cnn",  # "the convolutional neural network used in DMI for DMI, PL and f-divergences"
@@ -100,8 +101,8 @@ PAPER_WARM = replace(
 
 # ------------------------------------------------------------------ CIFAR
 
-IMAGENET_PIXELS = {"mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)}  # the authors' for CIFAR-10
-CIFAR100_PIXELS = {"mean": (0.5071, 0.4867, 0.4408), "std": (0.2675, 0.2565, 0.2761)}  # and for CIFAR-100
+IMAGENET_PIXELS: dict[str, Any] = {"mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)}
+CIFAR100_PIXELS: dict[str, Any] = {"mean": (0.5071, 0.4867, 0.4408), "std": (0.2675, 0.2565, 0.2761)}
 
 PAPER_CIFAR_CE = Recipe(
     model="preact-resnet-18",  # "we unify the model to be an 18-layer PreAct Resnet"
@@ -151,7 +152,7 @@ AUTHORS_CODE_CIFAR = replace(
     warm_up=replace(PAPER_CIFAR_CE, model="preact-resnet-18-authors", augment="crop-flip-rotate"),
     source="the authors' program; 100 epochs on CIFAR-100 too, where it says 1",
 )
-CIFAR10_PIXELS = {"mean": (0.4914, 0.4822, 0.4465), "std": (0.247, 0.2435, 0.2616)}  # of CIFAR-10 itself
+CIFAR10_PIXELS: dict[str, Any] = {"mean": (0.4914, 0.4822, 0.4465), "std": (0.247, 0.2435, 0.2616)}
 LAPTOP_CIFAR_CE = Recipe(
     model="fast-net",
     optimiser="sgd",

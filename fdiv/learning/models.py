@@ -114,6 +114,8 @@ class Whitening(nn.Module):
         pixels = torch.eye(4 * channels).view(-1, channels, 2, 2)
         self.register_buffer("weight", torch.cat([pixels, -pixels]))
 
+    weight: Tensor
+
     def forward(self, x: Tensor) -> Tensor:
         return nn.functional.conv2d(x, self.weight)
 

@@ -200,7 +200,7 @@ class _Session:
             self.model.load_state_dict(start)
         elif isinstance(data.train_images, Tensor):
             prepare(self.model, normalise(self.augment.test(data.train_images[:PREPARED]).cpu(), recipe))
-        self.model.to(device, memory_format=torch.channels_last)
+        self.model.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.model = self.world.synchronised(self.model)
         self.forward: Callable[[Tensor], Tensor] = self.model
         self.loss = loss.to(device)
@@ -507,7 +507,8 @@ def _fingerprint(
     split: NoisySplit, recipe: Recipe, loss: NoisyLabelLoss, seed: int, start: State | None
 ) -> str:
     """A hash of all that decides the outcome of a run; files count by their paths."""
-    read = replace(recipe, warm_up=None, warm_up_method="", product="", source="")  # the rest is not read
+    unread: dict[str, Any] = {"warm_up": None, "warm_up_method": "", "product": "", "source": ""}
+    read = replace(recipe, **unread)
     digest = hashlib.sha256(repr((split.name, read, loss, seed)).encode())
     tensors = [split.train_labels, split.validation_labels, *loss.memory().values()]
     if isinstance(split.train_images, Tensor):

@@ -198,7 +198,7 @@ def _pixels(images: Any, labels: np.ndarray) -> np.ndarray:
     pixels = as_array(images).reshape(len(images), -1)
     if len(pixels) != len(labels):
         raise ValueError(f"there are {len(labels)} labels for {len(pixels)} images, but must be one for each")
-    bad = () if pixels.dtype.kind in "iub" else np.flatnonzero(~np.isfinite(pixels).all(1))
+    bad: Any = () if pixels.dtype.kind in "iub" else np.flatnonzero(~np.isfinite(pixels).all(1))
     if len(bad):
         raise ValueError(f"image {bad[0]} has a pixel that is no finite number: mend it, or leave it out")
     return pixels

@@ -120,7 +120,7 @@ def estimate_transition(
     rng = np.random.default_rng(seed)
     draws = [rng.integers(len(P), size=len(P)) for _ in range(bootstrap)]
     error = np.std([estimate(P[drawn], y[drawn])[0] for drawn in draws], axis=0, ddof=1)
-    if method == "anchor-count":
+    if method == "anchor-count" and anchors is not None:
         # A label that was not seen in m trials may still have a chance of 3 / m (with 95 % confidence). No
         # bar is shorter than 1 / m, so that three standard errors reach that far.
         error = np.maximum(error, 1 / anchors.shape[1])

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -149,8 +150,9 @@ def guarantee(divergence: Name, T: Table, prior: Table | None = None) -> Guarant
             f"no constants are known for {d.name!r} and {len(T)} classes: choose tv or pearson (with two "
             "classes also a vajda row), or ask keeps_rankings"
         )
-    tables = (_two_answers(direction, prior) for direction in (low, high))
-    return Guarantee(d.name, float(lowest), float(highest), *tables, power=_POWER.get(d.name) or d.power)
+    tables = _two_answers(low, prior), _two_answers(high, prior)
+    power = d.power if isinstance(d, Vajda) else _POWER[d.name]
+    return Guarantee(d.name, float(lowest), float(highest), *tables, power=power)
 
 
 @dataclass(frozen=True, eq=False)
@@ -738,7 +740,7 @@ def _searched(d: Divergence, T: Tensor, prior: Tensor, tries: int = 400) -> Rank
     if ((T == 0) | (T == 1)).all() and (T.sum(0) == 1).all():
         return Rankings(d.name, True, 1.0, None, "T only renames the labels")
     K, generator = len(T), torch.Generator().manual_seed(0)
-    random = {"generator": generator, "dtype": torch.float64}
+    random: dict[str, Any] = {"generator": generator, "dtype": torch.float64}
     if (T - T[0]).abs().max() < 1e-12:
         first = 0.9 * torch.diag(prior) + 0.1 * torch.outer(prior, prior)
         reason = "noise leaves nothing: D~ = 0 for every classifier"
