@@ -25,7 +25,7 @@ from scipy.optimize import minimize
 from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
-from fdiv.learning.losses import NoisyLabelLoss, _at
+from fdiv.learning.losses import Batch, NoisyLabelLoss, _over_labels
 from fdiv.names import Registry
 from fdiv.noise.matrices import transition
 
@@ -57,8 +57,8 @@ LOG_LEAST = math.log(1e-7)  # the least log p of the negative losses of Ye et al
 class _Pointwise(NoisyLabelLoss):
     """A loss that is a mean of one number per example."""
 
-    def _loss(self, z: Tensor, y: Tensor, peers: Any) -> Tensor:
-        return self._each(z, y).mean()
+    def _rows(self, batch: Batch) -> Tensor:
+        return self._each(batch.z, batch.y)
 
     def _each(self, z: Tensor, y: Tensor) -> Tensor:
         raise NotImplementedError
@@ -110,7 +110,7 @@ class BetaDivergence(_Pointwise):
     def _each(self, z: Tensor, y: Tensor) -> Tensor:
         log_p = z.log_softmax(1)
         more = ((1 + self.beta) * log_p).exp().sum(1) - 1
-        return (1 + self.beta) * _box_cox(_at(log_p, y), self.beta) + more
+        return (1 + self.beta) * _box_cox(_over_labels(log_p, y), self.beta) + more
 
 
 class SCE(_Pointwise):
@@ -200,7 +200,7 @@ class JensenShannon(_Pointwise):
         log_m = torch.stack(logs).logsumexp(0) + math.log(share)
         at_label = torch.logaddexp(log_m, torch.full_like(log_m, math.log(self.pi)))
         log_m = torch.where(y[:, None] == torch.arange(z.shape[1], device=z.device), at_label, log_m)
-        of_label = -self.pi * _at(log_m, y)
+        of_label = -self.pi * _over_labels(log_m, y)
         of_views = sum((log_p.exp() * (log_p - log_m)).sum(1) for log_p in logs)
         return (of_label + share * of_views) / (-(1 - self.pi) * math.log(1 - self.pi))
 
@@ -232,25 +232,25 @@ class Passive:
 
 
 def _mae(log_p: Tensor, y: Tensor, a: float, q: float) -> Tensor:
-    return -torch.expm1(_at(log_p, y))
+    return -torch.expm1(_over_labels(log_p, y))
 
 
 def _rce(log_p: Tensor, y: Tensor, a: float, q: float) -> Tensor:
-    return LOG_ZERO * torch.expm1(_at(log_p, y))
+    return LOG_ZERO * torch.expm1(_over_labels(log_p, y))
 
 
 def _agce(log_p: Tensor, y: Tensor, a: float, q: float) -> Tensor:
-    return ((a + 1) ** q - (a + _at(log_p, y).exp()) ** q) / q
+    return ((a + 1) ** q - (a + _over_labels(log_p, y).exp()) ** q) / q
 
 
 def _nnce(log_p: Tensor, y: Tensor, a: float, q: float) -> Tensor:
     above = (log_p - LOG_LEAST).clamp(min=0)
-    return 1 - _at(above, y) / above.sum(1)
+    return 1 - _over_labels(above, y) / above.sum(1)
 
 
 def _amse(log_p: Tensor, y: Tensor, a: float, q: float) -> Tensor:
     p = log_p.exp()
-    return (a * a - 2 * a * _at(p, y) + (p * p).sum(1)) / p.shape[1]
+    return (a * a - 2 * a * _over_labels(p, y) + (p * p).sum(1)) / p.shape[1]
 
 
 PASSIVE: Registry[Passive] = Registry(
@@ -310,7 +310,7 @@ class ActivePassive(_Pointwise):
 
     def _each(self, z: Tensor, y: Tensor) -> Tensor:
         log_p = z.log_softmax(1)
-        active = _at(log_p, y) / log_p.sum(1)
+        active = _over_labels(log_p, y) / log_p.sum(1)
         return self.alpha * active + self.beta * self._term(log_p, y, self.a, self.q)
 
 
@@ -416,12 +416,12 @@ class NegativeLabelSmoothing(_Pointwise):
     def _each(self, z: Tensor, y: Tensor) -> Tensor:
         return self._smoothed(z, y, self.smoothing)
 
-    def _objective(self, z: Tensor, y: Tensor) -> Tensor:
-        return -self._smoothed(z, y, self.rate).mean()
+    def _objective(self, batch: Batch) -> Tensor:
+        return -self._smoothed(batch.z, batch.y, self.rate).mean()
 
     def _smoothed(self, z: Tensor, y: Tensor, rate: float) -> Tensor:
         log_p = z.log_softmax(1)
-        return -(1 - rate) * _at(log_p, y) - rate * log_p.mean(1)
+        return -(1 - rate) * _over_labels(log_p, y) - rate * log_p.mean(1)
 
 
 class FPML(_Pointwise):
@@ -445,7 +445,7 @@ class FPML(_Pointwise):
 
     def _each(self, z: Tensor, y: Tensor) -> Tensor:
         D = torch.sigmoid(-z)
-        return _at(D, y) + self.alpha * (D - nn.functional.logsigmoid(-z)).mean(1)
+        return _over_labels(D, y) + self.alpha * (D - nn.functional.logsigmoid(-z)).mean(1)
 
 
 def clean_posterior(logits: Tensor, T: Any) -> Tensor:
@@ -503,6 +503,7 @@ class ELR(NoisyLabelLoss):
             raise ValueError(f"examples is {examples!r}, but must be the number of training examples")
         self.beta = _between("beta", beta, 0, 1)
         self.strength = _between("strength", strength, 0, math.inf)
+        self.targets: Tensor
         self.register_buffer("targets", torch.zeros(examples, num_classes))
         self._index: Tensor | None = None
 
@@ -520,7 +521,8 @@ class ELR(NoisyLabelLoss):
         finally:
             self._index = None
 
-    def _loss(self, z: Tensor, y: Tensor, peers: Any) -> Tensor:
+    def _loss(self, batch: Batch, peers: Batch | None) -> Tensor:
+        z, y, _ = batch
         p = z.softmax(1).clamp(1e-4, 1 - 1e-4)
         target = self.targets[self._index].to(z.dtype)
         if self.training:
@@ -529,8 +531,8 @@ class ELR(NoisyLabelLoss):
             self.targets[self._index] = target.to(self.targets.dtype)
         return nn.functional.cross_entropy(z, y) + self.strength * torch.log(1 - (target * p).sum(1)).mean()
 
-    def _objective(self, z: Tensor, y: Tensor) -> Tensor:
-        return -nn.functional.cross_entropy(z, y)
+    def _objective(self, batch: Batch) -> Tensor:
+        return -nn.functional.cross_entropy(batch.z, batch.y)
 
 
 # ---------------------------------------------------------------------- around the loss
@@ -691,7 +693,7 @@ def learned_decision(loss: NoisyLabelLoss, posterior: Any, *, reach: float = 30.
 
 def _log_p(z: Tensor, y: Tensor) -> Tensor:
     """log p[y~], one number per example."""
-    return _at(z.log_softmax(1), y)
+    return _over_labels(z.log_softmax(1), y)
 
 
 def _box_cox(log_p: Tensor, q: float) -> Tensor:
