@@ -66,5 +66,5 @@ class NoisySplit:
 
     def to(self, device: torch.device | str) -> NoisySplit:
         """Return the same split with all its tensors on ``device``."""
-        moved: dict[str, Any] = {k: v.to(device) for k, v in vars(self).items() if isinstance(v, Tensor)}
-        return dataclasses.replace(self, **moved)
+        tensors: dict[str, Any] = {n: v.to(device) for n, v in vars(self).items() if isinstance(v, Tensor)}
+        return dataclasses.replace(self, **tensors)

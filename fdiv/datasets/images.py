@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -11,7 +10,8 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader
+from torch.utils.data import Dataset as TorchDataset
 
 from fdiv.device import usable_cores
 
@@ -69,11 +69,11 @@ class ImageFiles:
         """Return the path of one image."""
         return Path(os.fsdecode(bytes(self._paths[index])))
 
-    def __getitem__(self, index: Any) -> Any:  # a number gives its image, anything else ImageFiles
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, Tensor):
             index = index.cpu().numpy()
         if not isinstance(index, slice) and np.ndim(index) == 0:
-            return read_image(self.path(operator.index(index)), self.size)
+            return read_image(self.path(int(index)), self.size)
         part = ImageFiles((), self.size)
         if not isinstance(index, slice):
             index = np.asarray(index)
@@ -118,7 +118,7 @@ def read_image(path: Path, size: int) -> Tensor:
     return torch.from_numpy(pixels).permute(2, 0, 1).contiguous()
 
 
-class _Decoder(Dataset[Tensor | str]):
+class _Decoder(TorchDataset):
     """The images for a worker process, with the message in the place of a broken image.
 
     An exception from a worker would arrive as a page-long traceback.

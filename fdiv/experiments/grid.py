@@ -98,9 +98,10 @@ def _expanded(
     rows: Sequence[Mapping[str, Any]], given: Mapping[str, Any], seeds: int | None
 ) -> list[Experiment]:
     _check_size(len(rows) * (seeds or 1))
-    numbers = [{}] if seeds is None else [{"seed": seed} for seed in range(seeds)]
-    named = ({"mode": "paper", **row, **given, **seed} for row in rows for seed in numbers)
-    return _unique(Experiment(**values) for values in named)
+    numbers: list[dict[str, Any]] = [{}] if seeds is None else [{"seed": seed} for seed in range(seeds)]
+    return _unique(
+        Experiment(**{"mode": "paper", **row, **given, **seed}) for row in rows for seed in numbers
+    )
 
 
 def _check_size(count: int) -> None:
@@ -513,7 +514,7 @@ def forecast(runs: Sequence[Experiment], workers: int) -> str:
     A stage that runs share, such as a warm-up, is counted for the first of them.
     """
     seconds: dict[str, float] = {}
-    counted: set[Any] = set()
+    counted: set[tuple] = set()
     for run in runs:
         planned = plan(run)
         if stored_result(run) is None:

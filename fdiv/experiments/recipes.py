@@ -20,7 +20,7 @@ of MODE, dataset's family and method's family.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal
 
 from fdiv.datasets import CATALOGUE
 from fdiv.learning.methods import METHODS
@@ -41,18 +41,10 @@ VARIANTS = {
     "authors-code": "what the authors' program does where it differs from the paper",
 }
 
-
-class Pixels(TypedDict):
-    """What images are normalised with: the mean and the standard deviation of each channel."""
-
-    mean: tuple[float, ...]
-    std: tuple[float, ...]
-
-
 # ------------------------------------------------------------------ MNIST and Fashion-MNIST
 
-# Of MNIST; the authors' code has them for Fashion-MNIST too.
-_MNIST_PIXELS: Pixels = {"mean": (0.1307,), "std": (0.3081,)}
+# The authors' code has the pixels of MNIST for Fashion-MNIST, too, and those of ImageNet for CIFAR-10.
+_MNIST_PIXELS: dict[str, Any] = {"mean": (0.1307,), "std": (0.3081,)}
 
 PAPER_DF = Recipe(
     model="cnn",  # "the convolutional neural network used in DMI for DMI, PL and f-divergences"
@@ -109,10 +101,8 @@ PAPER_WARM = replace(
 
 # ------------------------------------------------------------------ CIFAR
 
-# The authors' for CIFAR-10 and for CIFAR-100, and those of CIFAR-10 itself.
-IMAGENET_PIXELS: Pixels = {"mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)}
-CIFAR100_PIXELS: Pixels = {"mean": (0.5071, 0.4867, 0.4408), "std": (0.2675, 0.2565, 0.2761)}
-CIFAR10_PIXELS: Pixels = {"mean": (0.4914, 0.4822, 0.4465), "std": (0.247, 0.2435, 0.2616)}
+IMAGENET_PIXELS: dict[str, Any] = {"mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)}
+CIFAR100_PIXELS: dict[str, Any] = {"mean": (0.5071, 0.4867, 0.4408), "std": (0.2675, 0.2565, 0.2761)}
 
 PAPER_CIFAR_CE = Recipe(
     model="preact-resnet-18",  # "we unify the model to be an 18-layer PreAct Resnet"
@@ -162,6 +152,7 @@ AUTHORS_CODE_CIFAR = replace(
     warm_up=replace(PAPER_CIFAR_CE, model="preact-resnet-18-authors", augment="crop-flip-rotate"),
     source="the authors' program; 100 epochs on CIFAR-100 too, where it says 1",
 )
+CIFAR10_PIXELS: dict[str, Any] = {"mean": (0.4914, 0.4822, 0.4465), "std": (0.247, 0.2435, 0.2616)}
 LAPTOP_CIFAR_CE = Recipe(
     model="fast-net",
     optimiser="sgd",

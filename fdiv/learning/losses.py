@@ -656,7 +656,9 @@ class FDivLoss(_ProductLoss):
         running = _on(self.joint, P)
         J = self.momentum * running.to(P.dtype) + (1 - self.momentum) * P
         if self._learns():
-            self.joint = running.copy_(J)
+            if running is not self.joint:
+                self.joint = running
+            self.joint.copy_(J)
         return J / J.sum().clamp(min=1e-30)
 
     def _warn_of_few(self, batch_size: int) -> None:

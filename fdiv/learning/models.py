@@ -112,8 +112,9 @@ class Whitening(nn.Module):
     def __init__(self, channels: int) -> None:
         super().__init__()
         pixels = torch.eye(4 * channels).view(-1, channels, 2, 2)
-        self.weight: Tensor
         self.register_buffer("weight", torch.cat([pixels, -pixels]))
+
+    weight: Tensor
 
     def forward(self, x: Tensor) -> Tensor:
         return nn.functional.conv2d(x, self.weight)

@@ -128,9 +128,8 @@ def sparse(
     num_classes = _class_count(num_classes)
     if num_classes % 2:
         raise ValueError(f"sparse noise pairs the classes up, which {num_classes} classes do not allow")
-    if pairs is None:
-        pairs = [(i, i + 1) for i in range(0, num_classes, 2)]
-    pairs = [_pair(c, num_classes) for c in pairs]
+    taken: Any = np.arange(num_classes).reshape(-1, 2) if pairs is None else pairs
+    pairs = [_pair(pair, num_classes) for pair in taken]
     first, second = (_per_pair(name, e, len(pairs)) for name, e in (("e1", e1), ("e2", e2)))
     T = np.eye(num_classes)
     seen: set[int] = set()

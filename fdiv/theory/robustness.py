@@ -150,9 +150,9 @@ def guarantee(divergence: Name, T: Table, prior: Table | None = None) -> Guarant
             f"no constants are known for {d.name!r} and {len(T)} classes: choose tv or pearson (with two "
             "classes also a vajda row), or ask keeps_rankings"
         )
-    most, least = (_two_answers(direction, prior) for direction in (low, high))
+    tables = _two_answers(low, prior), _two_answers(high, prior)
     power = d.power if isinstance(d, Vajda) else _POWER[d.name]
-    return Guarantee(d.name, float(lowest), float(highest), most, least, power)
+    return Guarantee(d.name, float(lowest), float(highest), *tables, power=power)
 
 
 @dataclass(frozen=True, eq=False)
