@@ -1,0 +1,3 @@
+export const core = {};
+const widget = {render(){}};
+export default widget;
