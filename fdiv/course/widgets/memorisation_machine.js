@@ -7,6 +7,7 @@ const LOSSES = [
   { name: "gce", title: "Generalised cross-entropy", short: "GCE", colour: "#5b6671", dark: "#a3aeb8" },
 ];
 const GCE_POWER = 0.7; // Zhang & Sabuncu (2018)
+const DARK_CLASS_COLOURS = ["#5db4ec", "#f2b84b", "#3cc79c", "#e29cc3"]; // of dots on a dark ground
 const CLASS_COLOURS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7"];
 
 // ------------------------------------------------------------------ data
@@ -467,7 +468,7 @@ function build({ root, params, theme, tint, tell, onTheme, closing }) {
         const [x, y] = place(n);
         context.beginPath();
         context.arc(x, y, (flipped ? 3.3 : 2.8) * scale, 0, 7);
-        context.fillStyle = CLASS_COLOURS[given[n]];
+        context.fillStyle = (colours.dark ? DARK_CLASS_COLOURS : CLASS_COLOURS)[given[n]];
         context.fill();
         context.lineWidth = 0.8;
         context.strokeStyle = colours.paper;
