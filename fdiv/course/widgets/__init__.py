@@ -142,8 +142,8 @@ def memorisation_machine(
 def classifier_plane(
     *,
     divergence: str = "kl",
-    a: float = 0.8,
-    b: float = 0.45,
+    a: float = 0.85,
+    b: float = 0.1,
     e_plus: float = 0.3,
     e_minus: float = 0.05,
     prior: float = 0.5,

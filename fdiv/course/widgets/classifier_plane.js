@@ -1,5 +1,5 @@
 // The classifier plane: every binary classifier is a point, and D_f draws contours over it, clean and noisy.
-import { DIVERGENCES, row, divergence, figure, canvas, draggable, arrows, slider, menu, button, element, percent, mix } from "./common.js";
+import { DIVERGENCES, row, divergence, figure, canvas, draggable, arrows, slider, menu, button, element, percent, ramp, dot } from "./common.js";
 
 // ------------------------------------------------------------------ tables [++, +-, -+, --]: prediction, label
 
@@ -73,9 +73,9 @@ const BEND = [
 const ROC = Array.from({ length: 41 }, (_, i) => [Math.min(1, (i / 40) ** 0.22), i / 40]);
 const CURVES = { bend: BEND, roc: ROC, none: null };
 const STEPS = [0.15, 0.3, 0.45, 0.6, 0.75, 0.9]; // contours run through these classifiers between chance and perfect
-const GRID = 72;
+const GRID = 60;
 const BEST = "#D55E00";
-const DEFAULTS = { divergence: "kl", a: 0.8, b: 0.45, e_plus: 0.3, e_minus: 0.05, prior: 0.5, curve: "bend" };
+const DEFAULTS = { divergence: "kl", a: 0.85, b: 0.1, e_plus: 0.3, e_minus: 0.05, prior: 0.5, curve: "bend" };
 const anchor = (t) => [0.5 + t / 2, 0.5 - t / 2];
 
 // Pieces of the line where a table of values, (GRID + 1)^2 over the square, crosses `level` (marching squares).
@@ -84,6 +84,8 @@ function contour(values, level) {
   const at = (i, j) => values[j * (GRID + 1) + i] - level;
   for (let j = 0; j < GRID; j++)
     for (let i = 0; i < GRID; i++) {
+      const below = (at(i, j) < 0) + (at(i + 1, j) < 0) + (at(i, j + 1) < 0) + (at(i + 1, j + 1) < 0);
+      if (below % 4 === 0) continue;
       const corner = [[i, j], [i + 1, j], [i + 1, j + 1], [i, j + 1]];
       const height = corner.map(([x, y]) => Math.min(1e9, at(x, y)));
       const cut = [];
@@ -190,7 +192,8 @@ function build({ root, params, theme, tint, tell, onTheme, closing }) {
   function map() {
     maps = heights.map((height) => {
       const values = new Float64Array((GRID + 1) ** 2);
-      for (let i = 0; i < values.length; i++) values[i] = height((i % (GRID + 1)) / GRID, Math.floor(i / (GRID + 1)) / GRID);
+      for (let i = 0; 2 * i < values.length; i++) // the other half is the mirror image: opposites tie
+        values[i] = values[values.length - 1 - i] = height((i % (GRID + 1)) / GRID, Math.floor(i / (GRID + 1)) / GRID);
       // A value's shade is that of the classifier between chance and perfect with the same value.
       const ladder = Array.from({ length: 101 }, (_, i) => height(...anchor(i / 100)));
       const shade = (value) => {
@@ -202,7 +205,7 @@ function build({ root, params, theme, tint, tell, onTheme, closing }) {
         }
         return low / 100;
       };
-      return { values, shade, lines: STEPS.map((t) => contour(values, height(...anchor(t)))) };
+      return { shades: values.map(shade), lines: STEPS.map((t) => contour(values, height(...anchor(t)))) };
     });
   }
   const small = element("canvas", { width: GRID + 1, height: GRID + 1 });
@@ -215,10 +218,10 @@ function build({ root, params, theme, tint, tell, onTheme, closing }) {
     const y = (b) => low - b * side;
     const pen = small.getContext("2d");
     const image = pen.createImageData(GRID + 1, GRID + 1);
-    for (let i = 0; i < maps[which].values.length; i++) {
+    const shades = ramp(colours.paper, colour, 190); // of which the first half is used
+    for (let i = 0; i < maps[which].shades.length; i++) {
       const j = (GRID - Math.floor(i / (GRID + 1))) * (GRID + 1) + (i % (GRID + 1));
-      const rgb = mix(colours.paper, colour, (colours.dark ? 0.5 : 0.55) * maps[which].shade(maps[which].values[i]));
-      image.data.set([...rgb, 255], 4 * j);
+      dot(image, j, shades[Math.round(100 * maps[which].shades[i])]);
     }
     pen.putImageData(image, 0, 0);
     context.drawImage(small, left, low - side, side, side);

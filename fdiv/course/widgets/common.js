@@ -169,14 +169,14 @@ function makeFrame({ model, el, label }) {
     params: model.get("params"),
     theme: () => ({ ...THEMES[root.dataset.theme], dark: root.dataset.theme === "dark" }),
     tint: (d) => (root.dataset.theme === "dark" ? d.dark : d.colour),
-    // What the figure shows now, for Python where a kernel listens: at most five times a second.
+    // What the figure shows now, for Python where a kernel listens: at most ten times a second.
     tell(state) {
       latest = state;
       told ||= setTimeout(() => {
         told = 0;
         model.set("state", latest);
         model.save_changes();
-      }, 200);
+      }, 100);
     },
     close() {
       for (const undo of closing) undo();
@@ -305,8 +305,19 @@ export function button(parent, label, press, properties = {}) {
 
 export const percent = (x) => `${Math.round(100 * x)} %`;
 
-// "rgb" of a "#rrggbb" moved towards another by `share`.
-export function mix(from, to, share) {
+// `steps` + 1 colours as [r, g, b], from one "#rrggbb" to another.
+export function ramp(from, to, steps) {
   const part = (colour, i) => parseInt(colour.slice(1 + 2 * i, 3 + 2 * i), 16);
-  return [0, 1, 2].map((i) => Math.round(part(from, i) + (part(to, i) - part(from, i)) * share));
+  return Array.from({ length: steps + 1 }, (_, n) =>
+    [0, 1, 2].map((i) => Math.round(part(from, i) + ((part(to, i) - part(from, i)) * n) / steps)),
+  );
+}
+
+// Sets one pixel of an image to an opaque colour.
+export function dot(image, n, [r, g, b]) {
+  const at = 4 * n;
+  image.data[at] = r;
+  image.data[at + 1] = g;
+  image.data[at + 2] = b;
+  image.data[at + 3] = 255;
 }

@@ -327,18 +327,19 @@ function build({ root, params, theme, tint, tell, onTheme, closing }) {
     if (!playing) return;
     frameId = requestAnimationFrame(tick);
     if (!seen || document.hidden) return void (before = now);
-    due = Math.min(due + ((now - before) / 1000) * SPEED, 8);
-    before = now;
     const start = performance.now();
-    const pause = calm() ? 20 : 1; // with reduced motion the picture changes twice a second
-    while (playing && due >= pause && performance.now() - start < 18)
-      for (let i = 0; i < pause && playing; i++, due -= 1) advance();
-    if (!playing || calm()) show();
-    else {
-      panels[turn ^= 1].draw();
-      for (const chart of charts) chart.draw();
-      report();
-    }
+    const block = calm() ? 20 : 1; // with reduced motion the picture changes twice a second
+    due = Math.min(due + ((now - before) / 1000) * SPEED, 4 + block);
+    before = now;
+    const [first, known] = [step, history.length];
+    while (playing && due >= block && performance.now() - start < 10)
+      for (let i = 0; i < block && playing; i++, due -= 1) advance();
+    if (step === first) return;
+    if (!playing || block > 1) return void show();
+    panels[turn ^= 1].draw();
+    if (history.length === known) return;
+    for (const chart of charts) chart.draw();
+    report();
   }
   function play() {
     if (step >= set.steps) restart();
@@ -346,6 +347,7 @@ function build({ root, params, theme, tint, tell, onTheme, closing }) {
     [before, due] = [performance.now(), 1];
     frameId = requestAnimationFrame(tick);
     label();
+    report();
   }
   function stop() {
     playing = false;
@@ -359,7 +361,7 @@ function build({ root, params, theme, tint, tell, onTheme, closing }) {
   const knobs = element("div", { className: "fdiv-buttons" });
   top.append(knobs);
   root.append(top);
-  const playButton = button(knobs, "▶ Play", () => (playing ? stop() : play()), { className: "fdiv-main" });
+  const playButton = button(knobs, "▶ Play", () => (playing ? (stop(), show()) : play()), { className: "fdiv-main" });
   button(knobs, "Step", () => {
     stop();
     if (step < set.steps) advance();
@@ -438,7 +440,7 @@ function build({ root, params, theme, tint, tell, onTheme, closing }) {
     const net = networks[which];
     const K = set.classes;
     const colours = theme();
-    const size = playing ? 40 : 96;
+    const size = playing ? 40 : 72;
     const key = `${size} ${set.width} ${K}`;
     const v = net.predict(ground(size), (rooms[key] ??= net.room(size * size)));
     small.width = small.height = size;

@@ -1,5 +1,5 @@
 // The T editor: change a transition matrix by hand, and see what every method could learn from infinite data.
-import { DIVERGENCES, row, figure, canvas, draggable, arrows, slider, menu, element, percent, mix } from "./common.js";
+import { DIVERGENCES, row, figure, canvas, draggable, arrows, slider, menu, element, percent, ramp, dot } from "./common.js";
 
 // ------------------------------------------------------------------ matrices
 
@@ -75,21 +75,30 @@ function fixedOptimum(d, posterior, prior) {
   return height(other) - height(even) > 1e-13 ? other : even;
 }
 
-function gridOptimum(d, posterior, prior, steps = 64) {
-  let best = Array.from({ length: steps + 1 }, (_, s) => (s === 0 ? 0 : -Infinity));
+const STEPS = 64;
+const onGrid = new Map(DIVERGENCES.map((d) => [d.name, [d.g, d.h].map((f) => Float64Array.from({ length: STEPS + 1 }, (_, m) => f(m / STEPS)))]));
+function gridOptimum(d, posterior, prior) {
+  const [g, h] = onGrid.get(d.name);
+  let best = new Float64Array(STEPS + 1).fill(-Infinity);
+  best[0] = 0;
   const taken = posterior.map((weight, y) => {
-    const value = best.map((_, m) => weight * d.g(m / steps) - prior[y] * d.h(m / steps));
-    const choice = new Array(steps + 1);
-    best = best.map((_, s) => {
+    const value = g.map((x, m) => weight * x - prior[y] * h[m]);
+    const [next, choice] = [new Float64Array(STEPS + 1), new Uint8Array(STEPS + 1)];
+    for (let s = 0; s <= STEPS; s++) {
       let top = -Infinity;
-      for (let m = 0; m <= s; m++) if (best[s - m] + value[m] > top) [top, choice[s]] = [best[s - m] + value[m], m];
-      return top;
-    });
+      for (let m = 0; m <= s; m++)
+        if (best[s - m] + value[m] > top) {
+          top = best[s - m] + value[m];
+          choice[s] = m;
+        }
+      next[s] = top;
+    }
+    best = next;
     return choice;
   });
   const v = new Array(posterior.length);
-  for (let y = posterior.length - 1, rest = steps; y >= 0; y--) {
-    v[y] = taken[y][rest] / steps;
+  for (let y = posterior.length - 1, rest = STEPS; y >= 0; y--) {
+    v[y] = taken[y][rest] / STEPS;
     rest -= taken[y][rest];
   }
   return v;
@@ -106,7 +115,7 @@ function climb(d, posterior, prior, v, height) {
     const gain = height(next) - height(v) >= -1e-15;
     damping = gain ? Math.max(1, damping / 4) : damping * 4;
     if (gain) v = next;
-    if (moved < 1e-13) break;
+    if (moved < 1e-11) break;
   }
   return v;
 }
@@ -150,24 +159,33 @@ function ceiling(rule, T, prior) {
   }, 0);
 }
 
-// The objective at probabilities v for an x of class i. repair: "none"; "ratio" compares v with the label prior;
-// "forward" sends v through T first; "backward" undoes T in the objective.
-function objective(rule, repair, T, prior, i, v) {
+// The objective at an x of class i, a function of its probabilities v. repair: "none"; "ratio" compares v with the
+// label prior; "forward" sends v through T first; "backward" undoes T in the objective.
+function objective(rule, repair, T, prior, i) {
   const q = noisyPrior(T, prior);
   const d = row(rule);
+  const own = T[i];
+  const K = T.length;
   const log = (x) => Math.log(Math.max(x, 1e-9));
-  if (repair === "backward") {
-    if (!d) return log(v[i]);
-    return d.g(v[i]) - v.reduce((sum, x, y) => sum + prior[y] * d.h(x), 0);
-  }
-  if (repair === "none") return v.reduce((sum, x, y) => sum + (d ? T[i][y] * d.g(x) - q[y] * d.h(x) : T[i][y] * log(x)), 0);
-  const scale = v.reduce((sum, x, y) => sum + x * q[y], 0);
-  return q.reduce((sum, share, y) => {
-    if (!(share > 0)) return sum;
-    const sent = repair === "ratio" ? v[y] / scale : v.reduce((all, x, k) => all + x * T[k][y], 0) / share;
-    const ratio = Math.max(sent, 1e-4);
-    return sum + (d ? (T[i][y] - share * ratio) * d.slope(ratio) + share * d.f(ratio) : T[i][y] * log(sent));
-  }, 0);
+  if (repair === "backward") return (v) => (d ? d.g(v[i]) - v.reduce((sum, x, y) => sum + prior[y] * d.h(x), 0) : log(v[i]));
+  if (repair === "none")
+    return (v) => v.reduce((sum, x, y) => sum + (d ? own[y] * d.g(x) - q[y] * d.h(x) : own[y] && own[y] * log(x)), 0);
+  return (v) => {
+    let scale = 0;
+    let sum = 0;
+    for (let y = 0; y < K; y++) scale += v[y] * q[y];
+    for (let y = 0; y < K; y++) {
+      if (!(q[y] > 0)) continue;
+      let sent = v[y] / scale;
+      if (repair === "forward") {
+        sent = 0;
+        for (let k = 0; k < K; k++) sent += (v[k] * T[k][y]) / q[y];
+      }
+      const ratio = Math.max(sent, 1e-4);
+      sum += d ? (own[y] - q[y] * ratio) * d.slope(ratio) + q[y] * d.f(ratio) : own[y] && own[y] * log(sent);
+    }
+    return sum;
+  };
 }
 
 // The highest point of `height` on the triangle: the best of a lattice, then ever smaller steps from it.
@@ -288,8 +306,8 @@ function build({ root, params, theme, tint, tell, onTheme, closing }) {
   // ---- the rows: borders can be dragged
   const layout = () => {
     const [width, height] = bars.size();
-    const tall = Math.min(44, (height - 60) / T.length);
-    return { left: 46, wide: width - 52, tall, y: (k) => 4 + k * tall, bar: tall - 6, prior: 4 + T.length * tall + 26 };
+    const tall = Math.min(66, (height - 44) / (T.length + 1));
+    return { left: 46, wide: width - 52, tall, y: (k) => 4 + k * tall, bar: tall - 6, prior: 4 + T.length * tall + 24 };
   };
   let held = null;
   draggable(bars, (x, y, first) => {
@@ -350,7 +368,7 @@ function build({ root, params, theme, tint, tell, onTheme, closing }) {
         if (wide > 28 && at.bar > 13) {
           context.fillStyle = on(COLOURS[k]);
           context.textAlign = "center";
-          context.fillText(wide > 58 && at.bar > 18 ? `label ${k}: ${text}` : wide > 42 ? `${k}: ${text}` : text, x + wide / 2, y + at.bar / 2);
+          context.fillText(wide > 76 && at.bar > 18 ? `label ${k}: ${text}` : wide > 42 ? `${k}: ${text}` : text, x + wide / 2, y + at.bar / 2);
         }
         x += wide;
       });
@@ -372,41 +390,45 @@ function build({ root, params, theme, tint, tell, onTheme, closing }) {
     const others = T.map((_, k) => k).filter((k) => k !== i).sort((a, b) => T[i][b] - T[i][a] || a - b);
     return [i, ...others.slice(0, 2)];
   }
-  const spread = (corner) => (v) => {
-    const full = new Array(T.length).fill(0);
-    corner.forEach((k, n) => (full[k] = v[n]));
-    return full;
-  };
   function landscape() {
     const corner = face();
-    if (corner.length < 3) return { corner, height: (v) => objective(set.rule, set.repair, T, prior, i, spread(corner)([v[0], v[1] + v[2]])) };
-    const place = spread(corner);
-    return { corner, height: (v) => objective(set.rule, set.repair, T, prior, i, place(v)) };
+    const full = new Array(T.length).fill(0);
+    const value = objective(set.rule, set.repair, T, prior, i);
+    const height = ([one, two, three]) => {
+      full[corner[0]] = one;
+      full[corner[1]] = corner.length < 3 ? two + three : two;
+      if (corner.length > 2) full[corner[2]] = three;
+      return value(full);
+    };
+    return { corner, height };
   }
+  let [view, found] = [];
   const small = element("canvas");
   function paintTriangle(context, width, height) {
     const colours = theme();
-    const { corner, height: value } = landscape();
+    const { corner, height: value } = view;
     const side = Math.min(width - 90, (height - 46) / 0.866);
     const [left, low] = [(width - side) / 2, height - 24];
     const spots = [[left + side / 2, low - 0.866 * side], [left, low], [left + side, low]];
     const to = (v) => [0, 1].map((c) => v.reduce((sum, x, n) => sum + x * spots[n][c], 0));
-    const cells = 84;
+    const cells = T.length > 3 ? 80 : 110;
     small.width = small.height = cells;
     const values = new Float64Array(cells * cells).fill(NaN);
     for (let n = 0; n < values.length; n++) {
       const [x, y] = [((n % cells) + 0.5) / cells, 1 - (Math.floor(n / cells) + 0.5) / cells];
       const v = [y, 1 - y / 2 - x, x - y / 2];
-      if (v[1] > -0.03 && v[2] > -0.03) values[n] = value(v.map((one) => Math.max(0, one)));
+      if (v[1] > -0.03 && v[2] > -0.03) values[n] = value([v[0], Math.max(0, v[1]), Math.max(0, v[2])]);
     }
     const inside = values.filter((x) => !Number.isNaN(x)).sort();
     const [floor, roof] = [inside[Math.floor(inside.length * 0.08)], inside.at(-1)];
     const colour = set.rule === "cross-entropy" ? colours.muted : tint(row(set.rule));
     const pen = small.getContext("2d");
     const image = pen.createImageData(cells, cells);
+    const shades = ramp(colours.paper, colour, 14); // of which ten are used
     for (let n = 0; n < values.length; n++) {
+      if (Number.isNaN(values[n])) continue;
       const share = Math.max(0, Math.min(1, (values[n] - floor) / (roof - floor || 1)));
-      image.data.set([...mix(colours.paper, colour, 0.06 + 0.64 * (Math.ceil(share * 9) / 9)), Number.isNaN(values[n]) ? 0 : 255], 4 * n);
+      dot(image, n, shades[1 + Math.ceil(share * 8.999)]);
     }
     pen.putImageData(image, 0, 0);
     context.save();
@@ -442,7 +464,6 @@ function build({ root, params, theme, tint, tell, onTheme, closing }) {
       context.fillStyle = n ? colours.muted : colours.ink;
       context.fillText(words[n], spots[n][0] + dx, spots[n][1] + dy);
     });
-    const found = peak(value);
     const right = found.at[0] >= Math.max(found.at[1], found.at[2]) - 1e-6;
     const [x, y] = to(found.at);
     context.beginPath();
@@ -457,7 +478,7 @@ function build({ root, params, theme, tint, tell, onTheme, closing }) {
   let reached = {};
   function paintCeilings(context, width) {
     const colours = theme();
-    const [left, right] = [142, 50];
+    const [left, right] = [142, 56];
     context.font = "13px system-ui, sans-serif";
     context.textBaseline = "middle";
     RULES.forEach(([name, title], n) => {
@@ -508,28 +529,35 @@ function build({ root, params, theme, tint, tell, onTheme, closing }) {
     context.fillText("noisy score ÷ clean score", x(0.5) + (width > 330 ? (x(1) - x(0.5)) / 2 : 0), 122);
   }
 
-  // own: whether T has just been changed by hand
+  // own: whether T has just been changed by hand. What it changes is computed once a frame, however often it is called.
+  let waiting = 0;
   function show(own = true) {
     if (own) chooser.value = "";
     size.set(T.length);
     entry.set(T[i][j]);
+    waiting ||= requestAnimationFrame(update);
+  }
+  closing.push(() => cancelAnimationFrame(waiting));
+  function update() {
+    waiting = 0;
     reached = Object.fromEntries(RULES.map(([name]) => [name, ceiling(name, T, prior)]));
     kept = guarantees(T, prior);
-    for (const board of [bars, triangle, ceilings, bounds]) board.later();
-    const { corner, height } = landscape();
-    const found = peak(height);
+    view = landscape();
+    found = peak(view.height);
+    for (const board of [bars, triangle, ceilings, bounds]) board.draw();
+    const { corner } = view;
     const answer = corner[found.at.indexOf(Math.max(...found.at))];
     const where = found.flat > 0.02 ? "is highest on a whole plateau, whose middle says" : "peaks where it answers";
     const title = RULES.find(([name]) => name === set.rule)[1];
-    say.innerHTML = `For an example of class <b>${i}</b>, labelled ${j === i ? "right" : j} ${percent(T[i][j])} of the time, ${title} ${where}
+    say.innerHTML = `For an example of class <b>${i}</b>, whose label is ${j} in ${percent(T[i][j])} of all cases, ${title.replace("Total", "total").replace("Cross", "cross")} ${where}
       <b>${answer}</b>${answer === i ? "." : ": <b>wrong</b>, however much data there is."}`;
-    const words = ["tv", "pearson"].map((name) => (kept[name][1] - kept[name][0] < 1e-3 ? "every ranking" : "not every ranking"));
+    const words = ["tv", "pearson"].map((name) => (kept[name][1] - kept[name][0] < 1e-3 ? "keeps every ranking of classifiers" : "can reverse a ranking"));
     promise.textContent =
-      `Total variation keeps ${words[0]} of classifiers under this T, Pearson ${words[1]}: ` +
-      "a ranking is safe where the two ends of a bar meet.";
+      `Under this T total variation ${words[0]}, Pearson ${words[1]}: rankings are safe where the two ends of a bar meet.`;
     tell({ T, prior, select: [i, j], rule: set.rule, repair: set.repair, ceilings: reached, guarantees: kept, peak: found.at, corner, answer });
   }
-  show();
+  chooser.value = Object.keys(all).find((name) => JSON.stringify(all[name]) === JSON.stringify(T)) ?? "";
+  update();
 }
 
 const widget = figure("The T editor: what each method can learn under a transition matrix that you change", build);
