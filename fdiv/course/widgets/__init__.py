@@ -59,7 +59,10 @@ class Figure:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         stored = {"name": self.name, "params": self.params, "finding": self.finding}
-        return {FIGURE: stored, "text/plain": f"[A figure to play with, in JupyterLab or in the page] {self.finding}"}
+        return {
+            FIGURE: stored,
+            "text/plain": f"[A figure to play with, in JupyterLab or in the page] {self.finding}",
+        }
 
     def html(self) -> str:
         """Return the place in a page where ``scripts`` builds the figure, with the finding below it."""
@@ -75,7 +78,9 @@ def source(name: str) -> str:
     False
     """
     common = re.sub(r"^export ", "", _text("common.js"), flags=re.MULTILINE)
-    return re.sub(r'^import .* from "./common.js";\n', lambda _: common, _text(f"{name}.js"), flags=re.MULTILINE)
+    return re.sub(
+        r'^import .* from "./common.js";\n', lambda _: common, _text(f"{name}.js"), flags=re.MULTILINE
+    )
 
 
 def scripts(names: Iterable[str]) -> str:
@@ -86,7 +91,8 @@ def scripts(names: Iterable[str]) -> str:
     """
     names = sorted(set(names))
     modules = [
-        f'<script type="module">{source(name)}\nmountFigure("{name}", widget, core);</script>' for name in names
+        f'<script type="module">{source(name)}\nmountFigure("{name}", widget, core);</script>'
+        for name in names
     ]
     return "\n".join([f"<style>{_text('figure.css')}</style>", *modules]) if names else ""
 

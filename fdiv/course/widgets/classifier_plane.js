@@ -231,10 +231,10 @@ function build({ root, params, theme, tint, tell, onTheme, closing }) {
     context.setLineDash([2, 4]);
     line(context, [[0, 0], [1, 1]], x, y);
     context.setLineDash([]);
-    const strokes = (lines, style, wide, dash) => {
+    context.lineCap = "butt";
+    const strokes = (lines, style, wide) => {
       context.strokeStyle = style;
       context.lineWidth = wide;
-      context.setLineDash(dash);
       context.beginPath();
       for (const pieces of width > 240 ? lines : lines.filter((_, i) => i % 2))
         for (const [from, to] of pieces) {
@@ -242,10 +242,10 @@ function build({ root, params, theme, tint, tell, onTheme, closing }) {
           context.lineTo(x(to[0]), y(to[1]));
         }
       context.stroke();
-      context.setLineDash([]);
     };
-    if (which) strokes(maps[0].lines, colours.muted, 1.1, [1, 3.5]);
-    strokes(maps[which].lines, colour, 1.6, []);
+    if (which) strokes(maps[0].lines, colours.muted, 1);
+    strokes(maps[which].lines, colour, 1.8);
+    context.lineCap = "round";
 
     context.fillStyle = colours.muted;
     context.font = "12px system-ui, sans-serif";
@@ -384,7 +384,7 @@ function build({ root, params, theme, tint, tell, onTheme, closing }) {
     const best = corners ? heights.map((height) => bestOn(corners, height)) : null;
     const jump = best ? Math.hypot(best[0][0] - best[1][0], best[0][1] - best[1][1]) : 0;
     const name = d().title;
-    const ghosts = "Dotted on the right: the clean contours.";
+    const ghosts = "Thin and grey on the right: the clean contours.";
     if (drawing) say.textContent = "Draw the classifiers that are allowed, in either square.";
     else if (!best) say.textContent = `${ghosts} Where the noisy ones cover them, noise changes no ranking for ${name}.`;
     else if (jump > 0.02)

@@ -440,7 +440,7 @@ function build({ root, params, theme, tint, tell, onTheme, closing }) {
     const net = networks[which];
     const K = set.classes;
     const colours = theme();
-    const size = playing ? 40 : 72;
+    const size = playing ? 36 : 72;
     const key = `${size} ${set.width} ${K}`;
     const v = net.predict(ground(size), (rooms[key] ??= net.room(size * size)));
     small.width = small.height = size;
@@ -459,7 +459,6 @@ function build({ root, params, theme, tint, tell, onTheme, closing }) {
     }
     pen.putImageData(image, 0, 0);
     context.imageSmoothingEnabled = true;
-    context.imageSmoothingQuality = "high";
     context.drawImage(small, 0, 0, width, width);
 
     const scale = Math.max(0.75, Math.min(1.15, width / 340));
