@@ -126,7 +126,8 @@ def test_loss_and_gradient_are_those_of_the_package(js, name):
             """(core, name, scores, labels, classes) => {
               const v = Float64Array.from(scores), slope = new Float64Array(v.length);
               core.softmax(v, classes);
-              return [core.lossAndGradient(name, v, labels, core.labelShares(labels, classes), slope), [...slope]];
+              const shares = core.labelShares(labels, classes);
+              return [core.lossAndGradient(name, v, labels, shares, slope), [...slope]];
             }""",
             name,
             scores.ravel().tolist(),
@@ -175,7 +176,8 @@ def test_the_plane_has_the_divergences_and_the_decoupling_of_the_package(js):
         e_plus, e_minus = rng.uniform(0, 0.45, 2)
         found = js(
             "classifier_plane",
-            """(core, a, b, p, e, f) => core.DIVERGENCES.map(d => [core.cleanD(d, a, b, p), core.noisyD(d, a, b, p, e, f),
+            """(core, a, b, p, e, f) => core.DIVERGENCES.map(d => [
+              core.cleanD(d, a, b, p), core.noisyD(d, a, b, p, e, f),
               core.noisyD(d, 1 - a, 1 - b, p, e, f), core.decoupled(d, a, b, p, e, f)])""",
             *map(float, (a, b, p, e_plus, e_minus)),
         )
@@ -216,8 +218,8 @@ def test_ceilings_and_guarantees_are_those_of_the_package(js):
         rules = ["cross-entropy", *DIVERGENCES, "ratio"]
         found, forward, constants, values = js(
             "t_editor",
-            """(core, T, prior, rules) => [rules.map(rule => core.ceiling(rule, T, prior)), core.ceiling("forward", T, prior),
-              core.guarantees(T, prior), core.singularValues(T)]""",
+            """(core, T, prior, rules) => [rules.map(rule => core.ceiling(rule, T, prior)),
+              core.ceiling("forward", T, prior), core.guarantees(T, prior), core.singularValues(T)]""",
             T.tolist(), prior.tolist(), rules,
         )  # fmt: skip
         want = [exact.ceiling(rule, T, np.diag(prior)) for rule in rules]
@@ -244,7 +246,8 @@ def test_the_best_probabilities_are_as_high_as_those_of_the_package(js):
         for name, d in DIVERGENCES.items():
             found = js(
                 "t_editor",
-                "(core, name, T, prior) => T.map(p => core.fixedOptimum(core.DIVERGENCES.find(d => d.name === name), p, prior))",
+                """(core, name, T, prior) => T.map(row =>
+                  core.fixedOptimum(core.DIVERGENCES.find(d => d.name === name), row, prior))""",
                 name, T.tolist(), prior.tolist(),
             )  # fmt: skip
             want = exact.fixed_g_optimum(name, T, prior)
@@ -286,7 +289,8 @@ def test_cross_entropy_memorises_and_total_variation_does_not(js):
               const data = core.makeData(set), given = core.corrupt(data, set.noise, set.rate);
               const wrong = [...given].map((label, n) => label !== data.labels[n]);
               return [set.left, set.right].map(loss => {
-                const network = core.makeNetwork({ loss, weights: core.startWeights(set.width, set.classes, set.seed),
+                const weights = core.startWeights(set.width, set.classes, set.seed);
+                const network = core.makeNetwork({ loss, weights,
                   points: data.points, labels: given, classes: set.classes });
                 for (let step = 0; step < set.steps; step++) network.step();
                 return [core.accuracy(network.predict(data.test.points), data.test.labels, set.classes),
@@ -305,8 +309,10 @@ def test_noise_has_its_rate_and_more_of_it_flips_the_same_points_and_others(js):
         "memorisation_machine",
         """core => ["symmetric", "pair", "border"].map(noise => {
           const data = core.makeData({ data: "moons", classes: 4, points: 2000, seed: 1 });
-          const flips = [0.1, 0.3].map(rate => [...core.corrupt(data, noise, rate)].map((y, n) => y !== data.labels[n]));
-          return [...flips.map(f => f.filter(Boolean).length / f.length), flips[0].every((f, n) => !f || flips[1][n])];
+          const [low, high] = [0.1, 0.3].map(rate =>
+            [...core.corrupt(data, noise, rate)].map((y, n) => y !== data.labels[n]));
+          const share = flips => flips.filter(Boolean).length / flips.length;
+          return [share(low), share(high), low.every((flip, n) => !flip || high[n])];
         })""",
     )
     for low, high, same in found:
@@ -490,7 +496,8 @@ def test_a_row_of_T_can_be_dragged_selected_and_changed_by_keys(opened):
 def test_new_parameters_build_a_figure_anew(opened):
     page = opened.page
     page.evaluate(
-        "() => document.querySelector('[data-figure=t_editor]').model.set('params', {T: [[0.9, 0.1], [0.2, 0.8]], prior: [0.5, 0.5]})"
+        """() => document.querySelector('[data-figure=t_editor]').model.set(
+          'params', {T: [[0.9, 0.1], [0.2, 0.8]], prior: [0.5, 0.5]})"""
     )
     assert state(page, "t_editor")["T"] == [[0.9, 0.1], [0.2, 0.8]]
     assert figure(page, "t_editor").locator(".fdiv-fig").count() == 1
@@ -501,7 +508,8 @@ FRAMES = """([name, seconds]) => new Promise(done => {
   node.scrollIntoView();
   const range = node.querySelectorAll('input[type=range]')[name === 't_editor' ? 1 : 0];
   const times = [];
-  if (name === 'memorisation_machine') [...node.querySelectorAll('button')].find(one => /Play|Again/.test(one.textContent)).click();
+  const press = name === 'memorisation_machine' ? () => node.querySelector('.fdiv-main').click() : () => {};
+  press();
   const next = now => {
     times.push(now);
     if (name !== 'memorisation_machine') {
@@ -510,7 +518,7 @@ FRAMES = """([name, seconds]) => new Promise(done => {
     }
     if (now - times[0] < 1000 * seconds) requestAnimationFrame(next);
     else {
-      if (name === 'memorisation_machine') [...node.querySelectorAll('button')].find(one => /Pause/.test(one.textContent))?.click();
+      press();
       done((times.length - 1) / ((now - times[0]) / 1000));
     }
   };
@@ -525,7 +533,7 @@ FIRST = """name => new Promise(done => {
 
 
 def test_how_fast_they_are(opened, record_property):
-    """Told, not asserted: times depend on what else the machine does. While a control moves, or the machine plays."""
+    """Told, not asserted, as the machine does other things, too: while a control moves, or training runs."""
     lines = [f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"]
     for name in NAMES:
         first = opened.page.evaluate(FIRST, name)

@@ -1,4 +1,4 @@
-"""The Python side of the figures to play with: what a notebook stores, what a page holds, what a kernel shows."""
+"""The Python side of the figures: what a notebook stores, what a page holds, what a kernel shows."""
 
 import json
 import re

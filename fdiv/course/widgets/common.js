@@ -147,6 +147,7 @@ export function figure(label, build) {
 // What a figure is given, what it tells, its colours; `close` undoes all of it.
 function makeFrame({ model, el, label }) {
   const root = element("div", { className: "fdiv-fig", role: "group", "aria-label": label });
+  root.setAttribute("data-lm-suppress-shortcuts", "true"); // JupyterLab leaves the keys to the figure
   el.append(root);
   const closing = [];
   const onTheme = [];
