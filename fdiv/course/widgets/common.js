@@ -116,6 +116,7 @@ export const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches
 
 export function element(tag, properties = {}, ...children) {
   const made = document.createElement(tag);
+  made.setAttribute("data-lm-suppress-shortcuts", "true"); // JupyterLab leaves the keys to what has the focus
   for (const [name, value] of Object.entries(properties)) {
     if (name in made && name !== "role" && name !== "list") made[name] = value;
     else made.setAttribute(name, value);
@@ -147,7 +148,6 @@ export function figure(label, build) {
 // What a figure is given, what it tells, its colours; `close` undoes all of it.
 function makeFrame({ model, el, label }) {
   const root = element("div", { className: "fdiv-fig", role: "group", "aria-label": label });
-  root.setAttribute("data-lm-suppress-shortcuts", "true"); // JupyterLab leaves the keys to the figure
   el.append(root);
   const closing = [];
   const onTheme = [];
