@@ -258,7 +258,7 @@ def environment(variables: Mapping[str, str | None]) -> Iterator[None]:
     """Set ``variables`` inside a ``with`` block, for this process and those it starts; None takes one out.
 
     >>> with environment({"FDIV_RUNS": "elsewhere"}):
-    ...     str(runs_folder())
+    ...     runs_folder().name
     'elsewhere'
     """
     before = {name: os.environ.get(name) for name in variables}
