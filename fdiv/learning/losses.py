@@ -290,15 +290,16 @@ class NoisyLabelLoss(nn.Module):
         return Batch(z, y, w)
 
     def _peers(self, peer_logits: Tensor | None, peer_labels: Tensor | None) -> Batch | None:
-        given = peer_logits is not None, peer_labels is not None
-        if self.needs_peers and not all(given):
+        if not self.needs_peers:
+            if peer_logits is not None or peer_labels is not None:
+                raise ValueError("peer_logits and peer_labels are for product='sampled' only: leave them out")
+            return None
+        if peer_logits is None or peer_labels is None:
             raise ValueError(
                 "product='sampled' needs peer_logits of a second and peer_labels of a third mini-batch:"
                 " pass both, or use product='exact', which needs neither"
             )
-        if not self.needs_peers and any(given):
-            raise ValueError("peer_logits and peer_labels are for product='sampled' only: leave them out")
-        return self._batch(peer_logits, peer_labels, "peer_") if self.needs_peers else None
+        return self._batch(peer_logits, peer_labels, "peer_")
 
 
 class _ProductLoss(NoisyLabelLoss):
@@ -310,6 +311,10 @@ class _ProductLoss(NoisyLabelLoss):
     label_prior: P(Y~); "balanced" for labels of Q that are all equally frequent; or None to count the labels
         that come by in training mode while gradients are on.
     """
+
+    num_classes: int
+    label_counts: Any  # a buffer, or None with a prior that is given
+    _next_look: float
 
     def __init__(
         self, num_classes: int, product: Product, label_prior: Any, options: Options, T: Any = None
@@ -451,6 +456,8 @@ class FDivLoss(_ProductLoss):
     -0.147
     """
 
+    joint: Tensor
+
     def __init__(
         self,
         divergence: str | Divergence,
@@ -476,7 +483,10 @@ class FDivLoss(_ProductLoss):
         self.barrier = checked_barrier(barrier)
         if barrier:
             self._only("barrier", variational="plugin")
-        self._weights = self._T = self._log_T = self._ends = None
+        self._weights: Constant | None = None
+        self._T: Any = None  # this, its logarithm and the ends are there where they are needed
+        self._log_T: Any = None
+        self._ends: Any = None
         if self.score == "logit":
             self._take_logits()
         if T is not None:
@@ -849,6 +859,8 @@ class DMI(NoisyLabelLoss):
     >>> round(DMI(2)(torch.tensor([[9.0, 0.0], [0.0, 9.0]]), torch.tensor([0, 1])).item(), 3)
     -0.001
     """
+
+    num_classes: int
 
     def __init__(self, num_classes: int, **options: Unpack[Options]) -> None:
         super().__init__(class_count(num_classes), **options)

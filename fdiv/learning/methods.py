@@ -20,6 +20,7 @@ from fdiv.learning.losses import (
     ForwardCorrection,
     NoisyLabelLoss,
     PeerLoss,
+    Product,
     peer_schedule,
     trains_forward,
 )
@@ -47,7 +48,7 @@ class Ingredients:
     label_prior: Tensor | None = None
     T: Any = None
     correction: Correction = "none"
-    product: str = "exact"
+    product: Product = "exact"
     examples: int | None = None
 
 
@@ -254,7 +255,7 @@ def build_loss(
     label_prior: Tensor | None = None,
     T: Any = None,
     correction: str = "none",
-    product: str = "exact",
+    product: Product = "exact",
     examples: int | None = None,
 ) -> NoisyLabelLoss:
     """Return the loss of ``method``.

@@ -170,10 +170,12 @@ class JensenShannon(_Pointwise):
         self.pi, self.views, self.needs_view = float(pi), views, views == 2
         self._view: Tensor | None = None
 
-    def forward(self, logits: Tensor, labels: Tensor, *, view_logits: Tensor | None = None) -> Tensor:
+    def forward(
+        self, logits: Tensor, labels: Tensor, *peers: Any, view_logits: Tensor | None = None, **named: Any
+    ) -> Tensor:
         """The loss of a mini-batch.
 
-        logits, labels: as for every loss.
+        logits, labels, peers: as for every loss.
         view_logits: those of a second view of the same inputs, another augmentation, where ``needs_view``.
         """
         if self.needs_view != (view_logits is not None):
@@ -187,7 +189,7 @@ class JensenShannon(_Pointwise):
             )
         self._view = view_logits
         try:
-            return super().forward(logits, labels)
+            return super().forward(logits, labels, *peers, **named)
         finally:
             self._view = None
 
@@ -507,17 +509,19 @@ class ELR(NoisyLabelLoss):
         self.register_buffer("targets", torch.zeros(examples, num_classes))
         self._index: Tensor | None = None
 
-    def forward(self, logits: Tensor, labels: Tensor, *, index: Tensor | None = None) -> Tensor:
+    def forward(
+        self, logits: Tensor, labels: Tensor, *peers: Any, index: Tensor | None = None, **named: Any
+    ) -> Tensor:
         """The loss of a mini-batch; in training mode the running means of its examples move.
 
-        logits, labels: as for every loss.
+        logits, labels, peers: as for every loss.
         index: the numbers of the examples among all training examples, none of them twice.
         """
         if index is None or index.shape != labels.shape:
             raise ValueError("ELR needs the number of each training example: pass index, as long as labels")
         self._index = index
         try:
-            return super().forward(logits, labels)
+            return super().forward(logits, labels, *peers, **named)
         finally:
             self._index = None
 
@@ -594,7 +598,7 @@ def sharpness_aware(model: nn.Module, backward: Callable[[], Tensor], rho: float
     (tensor(4.), 2.0, 5.0)
     """
     value = backward()
-    moved = [w for w in model.parameters() if w.grad is not None]
+    moved: list[Any] = [w for w in model.parameters() if w.grad is not None]
     length = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(w.grad) for w in moved]))
     # an overflow of scaled gradients makes no step: the optimiser's scaler will see it in the second pass
     step = torch.where(length.isfinite() & (length > 0), rho / length, 0)
@@ -603,7 +607,7 @@ def sharpness_aware(model: nn.Module, backward: Callable[[], Tensor], rho: float
         for w in moved:
             w.add_(w.grad.nan_to_num(0, 0, 0) * step)
             w.grad = None
-    tracking = [m for m in model.modules() if getattr(m, "track_running_stats", False)]
+    tracking: list[Any] = [m for m in model.modules() if getattr(m, "track_running_stats", False)]
     for module in tracking:
         module.track_running_stats = False
     try:

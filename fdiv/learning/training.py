@@ -200,7 +200,7 @@ class _Session:
             self.model.load_state_dict(start)
         elif isinstance(data.train_images, Tensor) and looks_at_data(self.model):
             prepare(self.model, normalise(self.augment.test(data.train_images[:PREPARED]).cpu(), recipe))
-        self.model.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.model.to(device).to(memory_format=torch.channels_last)
         self.model = self.world.synchronised(self.model)
         self.forward: Callable[[Tensor], Tensor] = self.model
         self.loss = loss.to(device)
