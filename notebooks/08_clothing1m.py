@@ -271,7 +271,7 @@ matrix_figure(
 
 # %% tags=["nbval-check-output"]
 three = np.mean([human_noise.measured_T(f"random-{i}") for i in (1, 2, 3)], axis=0)
-expected = exercises.majority_wrong(three)
+expected = human_noise.majority_wrong(three)
 found = people.query("labels == 'aggregate'")["wrong"].iloc[0]
 print(f"majority wrong if people erred independently {expected:.1%}")
 print(f"majority wrong in CIFAR-10N                  {found:.1%}")

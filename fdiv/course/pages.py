@@ -16,6 +16,7 @@ from nbconvert.filters import markdown2html
 from nbformat import NotebookNode
 
 from fdiv.course.notebooks import count_claims
+from fdiv.course.widgets import FIGURE, Figure, scripts
 from fdiv.files import write_text
 
 PLOTLY = "application/vnd.plotly.v1+json"
@@ -95,7 +96,9 @@ def _body(notebook: NotebookNode) -> str:
     figures = 0
     for cell in drawn.cells:
         for output in cell.get("outputs", []):
-            if PLOTLY in output.get("data", {}):
+            if FIGURE in output.get("data", {}):
+                output.data = NotebookNode({"text/html": Figure(**output.data[FIGURE]).html()})
+            elif PLOTLY in output.get("data", {}):
                 figures += 1
                 figure = output.data[PLOTLY]
                 fits = ' class="fits"' if _fits_a_phone(figure) else ""
@@ -185,6 +188,7 @@ def _inline(markdown: str) -> str:
 
 def _skeleton(title: str, body: str) -> str:
     plain = html.escape(re.sub(r"[$*`]", "", title))
+    figures = scripts(re.findall(r'data-figure="(\w+)"', body))
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -200,6 +204,7 @@ def _skeleton(title: str, body: str) -> str:
 <body>
 {body}
 <script>{SCRIPT.read_text(encoding="utf-8")}</script>
+{figures}
 </body>
 </html>
 """

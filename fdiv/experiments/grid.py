@@ -12,6 +12,7 @@ import contextlib
 import logging
 import math
 import os
+import platform
 import re
 import signal
 import sys
@@ -203,7 +204,7 @@ def grid_name(table: str) -> str:
     name = Path(table).stem
     if not re.fullmatch(r"\w[\w.-]*", name):
         raise ValueError(f"a grid cannot be called {name!r}: use letters, digits, - and _ ({table})")
-    if name in (*MODES, "train", *STAGES):
+    if name in (*MODES, "train", "lessons", *STAGES):
         raise ValueError(f"a grid cannot be called {name!r}, since runs/{name} holds something else")
     return name
 
@@ -244,7 +245,7 @@ def train_here(experiment: Experiment, runs: str) -> Outcome:
 
 def log_head(experiment: Experiment) -> str:
     """Return the line with which an attempt begins in the log of a run."""
-    return f"# {time.strftime('%Y-%m-%d %H:%M:%S %z')}  {os.uname().nodename}  {experiment}"
+    return f"# {time.strftime('%Y-%m-%d %H:%M:%S %z')}  {platform.node()}  {experiment}"
 
 
 def epoch_line(row: Mapping[str, Any]) -> str:
@@ -259,7 +260,7 @@ def environment(variables: Mapping[str, str | None]) -> Iterator[None]:
     """Set ``variables`` inside a ``with`` block, for this process and those it starts; None takes one out.
 
     >>> with environment({"FDIV_RUNS": "elsewhere"}):
-    ...     str(runs_folder())
+    ...     runs_folder().name
     'elsewhere'
     """
     before = {name: os.environ.get(name) for name in variables}
@@ -301,7 +302,11 @@ class Grid:
 
     def __init__(self, name: str, runs: Sequence[Experiment]) -> None:
         self.file = runs_folder() / name / "grid.csv"
-        self.entries = [_entry(run) for run in runs]
+        self.entries = []
+        for run in runs:
+            result = stored_result(run)
+            state, seconds = (OPEN, 0.0) if result is None else (SKIPPED, result["seconds"])
+            self.entries.append(Entry(run, plan(run), state, seconds))
         self.stopped: str | None = None
         self.began = time.monotonic()
 
@@ -348,13 +353,6 @@ class Grid:
             here = [e.state for e in self.entries if dataset in (e.experiment.dataset, "all")]
             lines.append(f"{dataset:<14}" + "".join(f"{here.count(state):>14}" for state in STATES))
         return "\n".join([*lines, *(f"{name} failed: {error}" for name, error in self.errors().items())])
-
-
-def _entry(run: Experiment) -> Entry:
-    result = stored_result(run)
-    return (
-        Entry(run, plan(run), OPEN) if result is None else Entry(run, plan(run), SKIPPED, result["seconds"])
-    )
 
 
 def duration(seconds: float) -> str:

@@ -6,6 +6,8 @@ to data/results/human_noise.csv with their provenance; the notebooks read that f
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import torch
@@ -16,7 +18,7 @@ from fdiv.datasets import HUMAN, human_labels, load
 from fdiv.experiments.results import provenance
 from fdiv.files import RESULTS, write_text
 
-__all__ = ["coarse", "flip_auroc", "measure", "measured", "measured_T"]
+__all__ = ["coarse", "flip_auroc", "majority_wrong", "measure", "measured", "measured_T"]
 
 FILE = RESULTS / "human_noise.csv"
 FOLDS = 5
@@ -58,6 +60,22 @@ def flip_auroc(images: Tensor, clean: Tensor, noisy: Tensor) -> float:
     if not scores:
         raise ValueError(f"no class has {2 * FOLDS} flipped and {2 * FOLDS} kept labels: nothing to test")
     return float(np.mean(scores))
+
+
+def majority_wrong(T: np.ndarray) -> float:
+    """How often the vote of three annotators is wrong, if each errs by T and none looks at the image.
+
+    Balanced classes; where all three differ, one of the three labels is drawn.
+    """
+    T, wrong = np.asarray(T, dtype=np.float64), 0.0
+    for i, row in enumerate(T):
+        for votes in product(range(len(T)), repeat=3):
+            chance = row[list(votes)].prod()
+            if len(set(votes)) == 3:
+                wrong += chance * (2 / 3 if i in votes else 1)
+            else:
+                wrong += chance * (votes.count(i) < 2)
+    return float(wrong / len(T))
 
 
 def measure() -> pd.DataFrame:

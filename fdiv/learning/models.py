@@ -210,6 +210,15 @@ def prepare(model: nn.Module, images: Tensor) -> None:
             layer.prepare(images)
 
 
+def looks_at_data(model: nn.Module) -> bool:
+    """Return whether ``model`` has a layer for ``prepare``.
+
+    >>> looks_at_data(fast_net()), looks_at_data(cnn())
+    (True, False)
+    """
+    return any(isinstance(layer, Whitening) for layer in model.modules())
+
+
 class PreActBlock(nn.Module):
     """A residual unit with full pre-activation: x + conv(act(conv(act(x)))), where act is BN and then ReLU.
 

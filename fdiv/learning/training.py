@@ -38,7 +38,7 @@ from fdiv.learning.augment import augmentation
 from fdiv.learning.distributed import World, locked, world
 from fdiv.learning.losses import NoisyLabelLoss
 from fdiv.learning.methods import METHODS, build_loss, needs_transition
-from fdiv.learning.models import build_model, prepare
+from fdiv.learning.models import build_model, looks_at_data, prepare
 from fdiv.learning.recipe import ESTIMATE_T, WARM_UP, Recipe, stages_before
 from fdiv.learning.runs import ORACLE, RULES, Run, State, read_state
 from fdiv.names import choose
@@ -198,7 +198,7 @@ class _Session:
             self.model = build_model(recipe.model, data.train_images, data.num_classes)
         if start is not None:
             self.model.load_state_dict(start)
-        elif isinstance(data.train_images, Tensor):
+        elif isinstance(data.train_images, Tensor) and looks_at_data(self.model):
             prepare(self.model, normalise(self.augment.test(data.train_images[:PREPARED]).cpu(), recipe))
         self.model.to(device).to(memory_format=torch.channels_last)
         self.model = self.world.synchronised(self.model)

@@ -7,7 +7,8 @@ import pytest
 from IPython.core import display_functions
 
 from fdiv.course.controls import LiveFigure, explore
-from fdiv.course.figures import STYLES, curves_figure, images_figure, line_style, with_slider
+from fdiv.course.figures import curves_figure, images_figure, line_style, with_slider
+from fdiv.learning import METHODS
 
 
 def parabola(a=1.0, n=3, kind="line", grid=True):
@@ -90,7 +91,9 @@ def test_a_slider_twin_moves_one_argument_through_its_default():
 
 
 def test_every_method_has_a_style_of_its_own():
-    assert len(set(STYLES.values())) == len(STYLES) == 13
+    styles = {(METHODS[method].colour, METHODS[method].dash) for method in METHODS}
+    assert len(styles) == len(METHODS)
+    assert line_style("tv") == {"color": METHODS["tv"].colour, "dash": "solid", "width": 2.5}
     assert line_style("tv") != line_style("ce")
     assert line_style("mine")["dash"] == "longdash"
 

@@ -1,7 +1,6 @@
 """From a dataset's name to a result with its provenance, and what is collected from many of them."""
 
 import errno
-import json
 import math
 import os
 import re
@@ -49,7 +48,7 @@ def short(monkeypatch):
 
 def test_a_result_says_what_was_run_and_where(short, tmp_path):
     run, result = run_experiment(QUICK_TV, tmp_path)
-    assert json.loads((tmp_path / "result.json").read_text()) == result
+    assert results.read_result(tmp_path / "result.json") == result
     history = pd.read_csv(tmp_path / "history.csv")
     assert len(history) == len(run.history) == result["epochs"] == 3
     assert (result["dataset"], result["noise"], result["method"], result["seed"]) == (
@@ -113,7 +112,7 @@ def test_half_a_result_is_none(short, tmp_path, left):
     assert stored_result(QUICK_TV, tmp_path) is None
     trained, _, again = epochs(QUICK_TV, tmp_path)
     assert trained == 3
-    assert json.loads(path.read_text()) == again
+    assert results.read_result(path) == again
     assert again["accuracy_last"] == result["accuracy_last"]
 
 
@@ -358,6 +357,11 @@ def test_identities_differ_exactly_where_runs_do():
 
 
 # ------------------------------------------------------------------ the command
+
+
+@pytest.fixture
+def store(monkeypatch, tmp_path):
+    monkeypatch.setattr(results, "RESULTS", tmp_path / "results")
 
 
 def test_train_and_results_commands(short, store, tmp_path, capsys):

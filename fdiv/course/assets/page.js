@@ -21,3 +21,23 @@ function fitFigures() {
 }
 narrow.addEventListener("change", fitFigures);
 if (narrow.matches) fitFigures();
+
+// A figure of fdiv.course.widgets: the module that JupyterLab shows, with a model of its own in place of a kernel's.
+function mountFigure(name, widget, core) {
+  (window.figureCores ??= {})[name] = core;
+  for (const el of document.querySelectorAll(`[data-figure="${name}"]`)) {
+    const values = { params: JSON.parse(el.dataset.params), state: {} };
+    const heard = new Set();
+    el.model = {
+      get: (key) => values[key],
+      set(key, value) {
+        values[key] = value;
+        for (const [event, listener] of heard) if (event === `change:${key}`) listener();
+      },
+      on: (event, listener) => heard.add([event, listener]),
+      off() {},
+      save_changes() {},
+    };
+    widget.render({ model: el.model, el });
+  }
+}

@@ -3,27 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import product
 
 import numpy as np
 
 from fdiv.course.exercises import Wrong, exercise, number
-
-
-def majority_wrong(T: np.ndarray) -> float:
-    """How often the vote of three annotators is wrong, if each errs by T and none looks at the image.
-
-    Balanced classes; where all three differ, one of the three labels is drawn.
-    """
-    T, wrong = np.asarray(T, dtype=np.float64), 0.0
-    for i, row in enumerate(T):
-        for votes in product(range(len(T)), repeat=3):
-            chance = row[list(votes)].prod()
-            if len(set(votes)) == 3:
-                wrong += chance * (2 / 3 if i in votes else 1)
-            else:
-                wrong += chance * (votes.count(i) < 2)
-    return float(wrong / len(T))
+from fdiv.experiments.human_noise import majority_wrong
 
 
 @exercise("1 agreement with noisy labels")
