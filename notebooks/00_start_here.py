@@ -18,7 +18,7 @@
 # - watch cross-entropy memorise wrong labels, and total variation leave them alone
 # - use the sliders, the exercises, `MODE` and papermill in the rest of the course
 #
-# **Contents**: 1 Is this machine ready? · 2 Half the labels are wrong · 3 Two things to maximise · 4 Train both · 5 Look closer · 6 The course · Claims checked · Exercises
+# **Contents**: 1 Play first · 2 Half the labels are wrong · 3 Two things to maximise · 4 Train both · 5 Look closer · 6 The course · Claims checked · Exercises
 
 # %% tags=["parameters"]
 MODE = "quick"  # "laptop" and "paper" train three times as long here
@@ -45,18 +45,22 @@ from fdiv.course import (
     with_slider,
 )
 from fdiv.course.exercises import nb00
+from fdiv.course.widgets import memorisation_machine
 from fdiv.datasets import digits
 
 check_parameters(MODE=MODE, SEED=SEED)
 EPOCHS = 100 if MODE == "quick" else 300
 
 # %% [markdown]
-# ## 1 Is this machine ready?
+# ## 1 Play first
 #
-# No GPU is needed here. If a line says `FAIL`, it also says what to type.
+# Two small networks learn from the same points, and four labels in ten are wrong. They differ in one thing: what they maximise. Press *play* and watch the rings, each around a point with a wrong label: a ring fills when a network has learned that label by heart. Then change the noise, or the losses, and play again.
 
-# %% tags=["nbval-ignore-output"]
-show_environment()
+# %%
+memorisation_machine()
+
+# %% [markdown]
+# **What to see**: cross-entropy bends its regions around single points until it repeats the wrong labels; total variation keeps its regions simple and leaves most of them alone. The rest of this notebook does the same with real images.
 
 # %% [markdown]
 # ## 2 Half the labels are wrong
@@ -247,21 +251,21 @@ with_slider(memorising_figure, epoch=[1, 5, 10, 20, 40, 60, 80, 100])
 #
 # ## 6 The course
 #
-# | notebook | teaches | its one surprising result |
-# |---|---|---|
-# | **00 Start here** | the claim in a minute | half the labels wrong, and total variation still learns |
-# | [01 Divergences and conjugates](01_divergences_and_conjugates.ipynb) | f, its conjugate, the variational bound | three printed activations have the wrong sign and train an anti-classifier |
-# | [02 Noise models](02_noise_models.ipynb) | transition matrices, the paper's settings | the printed matrices are not the released labels |
-# | [03 Decoupling theorem](03_decoupling_theorem.ipynb) | noisy objective = clean objective + bias | the sparse theorem needs a correction beyond two classes |
-# | [04 MNIST](04_mnist.ipynb) | Algorithm 1 line by line | the product term needs no second forward pass |
-# | [05 Fashion-MNIST](05_fashion_mnist.ipynb) | all methods in one harness | which checkpoint you report moves the ranking |
-# | [06 CIFAR-10](06_cifar10.ipynb) | warm-up, the robustness curve | why all robust divergences draw the same curve |
-# | [07 CIFAR-100](07_cifar100.ipynb) | a hundred classes | a baseline that stops learning without saying so |
-# | [08 Clothing1M](08_clothing1m.ipynb) | human noise | the same T, another kind of noise, and the lead is gone |
-# | [09 Bias correction](09_bias_correction.ipynb) | estimating and undoing T | the paper's hardest setting is solvable |
-# | [10 Paper tables](10_paper_tables.ipynb) | every table, ours beside theirs | what was measured, what was not, and what is misprinted |
+# | notebook | teaches |
+# |---|---|
+# | **00 Start here** | the claim in a minute |
+# | [01 Divergences and conjugates](01_divergences_and_conjugates.ipynb) | f, its conjugate, the variational bound |
+# | [02 Noise models](02_noise_models.ipynb) | transition matrices, the paper's settings |
+# | [03 Decoupling theorem](03_decoupling_theorem.ipynb) | noisy objective = clean objective + bias |
+# | [04 MNIST](04_mnist.ipynb) | Algorithm 1 line by line |
+# | [05 Fashion-MNIST](05_fashion_mnist.ipynb) | all methods in one harness |
+# | [06 CIFAR-10](06_cifar10.ipynb) | warm-up, the robustness curve |
+# | [07 CIFAR-100](07_cifar100.ipynb) | a hundred classes |
+# | [08 Clothing1M](08_clothing1m.ipynb) | human noise |
+# | [09 Bias correction](09_bias_correction.ipynb) | estimating and undoing T |
+# | [10 Paper tables](10_paper_tables.ipynb) | every table, ours beside theirs |
 #
-# **Sliders.** They need a running kernel: open the notebook in JupyterLab (`make lab`) and run all cells. Beside each there is a figure that also works on a web page.
+# **Sliders.** They need a running kernel: open the notebook in JupyterLab (`make lab`) and run all cells. On a web page the figures like the one above are alive too, and sliders move between prepared pictures.
 #
 # **Exercises.** Fill in the function, run the cell, read the verdict. A hint and a solution are folded under each.
 #
@@ -273,6 +277,12 @@ with_slider(memorising_figure, epoch=[1, 5, 10, 20, 40, 60, 80, 100])
 #
 # A parameter that the notebook does not have is refused in its second cell; `fdiv run 00 -p MODE laptop` refuses it before a kernel starts.
 #
+# **This machine.** No GPU is needed. If a line below says `FAIL`, it also says what to type.
+
+# %% tags=["nbval-ignore-output"]
+show_environment()
+
+# %% [markdown]
 # ## Claims checked
 #
 # What this notebook said, as assertions with a margin. If one were false, this cell would fail, and so would the tests of the project.

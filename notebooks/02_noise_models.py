@@ -46,6 +46,7 @@ from fdiv.course import (
     with_slider,
 )
 from fdiv.course.exercises import nb02 as exercises
+from fdiv.course.widgets import t_editor
 from fdiv.datasets import digits
 
 check_parameters(MODE=MODE, SEED=SEED)
@@ -295,6 +296,12 @@ print("released:", pairs(noise.paper_noise("mnist", "sparse-low")))
 #
 # ## 5 When the wrong label leads
 #
+# Edit a matrix yourself: drag a row, or pick one of the paper's settings, and watch who the noisy labels point to. The bars are the best accuracy that each way of learning can reach with infinitely many noisy labels.
+
+# %%
+t_editor()
+
+# %% [markdown]
 # Suppose you had infinitely many images, each clear beyond doubt, and a model that learns exactly how often each image gets each noisy label. It answers with the most frequent one. How often is that right? It depends on one thing only: **in which rows of $T$ the diagonal is the largest entry.**
 
 

@@ -39,6 +39,7 @@ import torch
 from fdiv import noise
 from fdiv.course import check_parameters, claim, curves_figure, explore, with_slider
 from fdiv.course.exercises import nb03 as exercises
+from fdiv.course.widgets import classifier_plane
 from fdiv.experiments import paper_accuracies
 from fdiv.theory import DIVERGENCES, divergence, exact
 
@@ -116,6 +117,12 @@ print(f"theorem   {sides.total:.12f}   =  {sides}")
 # %% [markdown]
 # ## 3 The lab
 #
+# First the whole plane of classifiers. A point is a classifier: how often it answers $+1$ on a true $+1$ (upwards would be better) and on a true $-1$. The lines join classifiers that the divergence values alike, on clean labels and on noisy ones. Drag the classifier, the noise and the prior; the bars below are the theorem on a fixed scale.
+
+# %%
+classifier_plane()
+
+# %% [markdown]
 # Drag the noise rates, the prior, the quality of the classifier, and change the divergence. $g$ is the optimal one for the *noisy* table, as in training. The orange bar starts where the blue one ends. **It always ends at the dashed line, the noisy objective**; watch how large it is.
 
 

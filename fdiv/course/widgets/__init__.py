@@ -6,7 +6,7 @@ imports ``common.js``, whose text ``source`` puts in the import's place, so that
 
 ``memorisation_machine()``, ``classifier_plane()`` and ``t_editor()`` return a widget where there is a kernel:
 its ``params`` lead to the figure, its ``state`` tells what the reader has made of it. When static (see
-``fdiv.course.explore.is_static``) they return the parameters and a sentence that states the finding; the page
+``fdiv.device.is_static``) they return the parameters and a sentence that states the finding; the page
 builder turns these into the figure, with each module once in a page.
 """
 
@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from fdiv.course.explore import is_static
+from fdiv.device import is_static
 from fdiv.names import choose
 from fdiv.noise import paper_noise, transition
 from fdiv.theory.divergences import DIVERGENCES
