@@ -7,7 +7,6 @@ since that waits for the device.
 from __future__ import annotations
 
 import math
-import operator
 import warnings
 import zlib
 from typing import Any
@@ -73,13 +72,6 @@ def warn_of_probabilities(z: Tensor) -> None:
 
 
 # ---------------------------------------------------------------------- options
-
-
-def class_count(num_classes: Any) -> int:
-    """Return ``num_classes`` as an int of at least 2, or raise a ``ValueError``."""
-    if isinstance(num_classes, bool) or not hasattr(num_classes, "__index__") or num_classes < 2:
-        raise ValueError(f"num_classes is {num_classes!r}, but must be a whole number of at least 2")
-    return operator.index(num_classes)
 
 
 def checked_momentum(value: float) -> float:

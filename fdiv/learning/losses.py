@@ -28,7 +28,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fdiv.arrays import as_array
+from fdiv.arrays import as_array, class_count
 from fdiv.learning.checks import (
     Constant,
     check_labels,
@@ -37,7 +37,6 @@ from fdiv.learning.checks import (
     checked_barrier,
     checked_momentum,
     checked_weight,
-    class_count,
     distribution,
     inverse,
     is_singular,
