@@ -206,9 +206,7 @@ class _Session:
         self.loss = loss.to(device)
         self.loss.check = False  # the split has checked its labels
         self.optimiser = _optimiser(recipe, self.model)
-        half = None  # the 16-bit type for mixed precision: on CUDA only, bfloat16 where the card has it
-        if device.type == "cuda":
-            half = torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
+        half = _half(device)
         self.autocast = torch.autocast(device.type, dtype=half or torch.bfloat16, enabled=half is not None)
         self.scaler = torch.amp.GradScaler(device.type, enabled=half is torch.float16)
         self.epoch = self.steps = 0
@@ -482,6 +480,13 @@ def _optimiser(recipe: Recipe, model: nn.Module) -> torch.optim.Optimizer:
         case "adagrad":
             return torch.optim.Adagrad(groups, lr=rate, eps=1e-8)
     return torch.optim.SGD(groups, lr=rate, momentum=recipe.momentum, nesterov=recipe.nesterov)
+
+
+def _half(device: torch.device) -> torch.dtype | None:
+    """The 16-bit type for mixed precision: on CUDA only, bfloat16 where the card has it."""
+    if device.type != "cuda":
+        return None
+    return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
 
 
 @contextmanager
