@@ -12,16 +12,9 @@ os.environ.setdefault("FDIV_OFFLINE", "1")
 os.environ.setdefault("FDIV_RUNS", os.path.join(tempfile.mkdtemp(prefix="fdiv-tests-"), "runs"))
 
 # Files and folders whose tests start kernels or several processes, the longest first. make test runs them in
-# this order before all others, so that no long one is left for the end.
-KERNEL = (
-    "notebooks",
-    "browser",
-    "slow",
-    "test_grid.py",
-    "test_cli.py",
-    "test_distributed.py",
-    "test_wheel.py",
-)
+# this order before all others, so that no long one is left for the end. (test_grid.py and test_cli.py mark
+# their own.)
+KERNEL = ("notebooks", "browser", "slow", "test_distributed.py", "test_wheel.py")
 
 
 def rank(item: pytest.Item) -> int:
@@ -31,12 +24,10 @@ def rank(item: pytest.Item) -> int:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by the place they lie in, keep a file's tests in one process, and put long files first."""
+    """Mark tests by the place they lie in, and put long files first."""
     for item in items:
         if rank(item) < len(KERNEL):
             item.add_marker("kernel")
         if "slow" in item.path.parts:
             item.add_marker("slow")
-        if item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(str(item.path)))
     items.sort(key=rank)

@@ -38,7 +38,11 @@ Function = Callable[[Tensor], Tensor]
 
 @dataclass(frozen=True)
 class Interval:
-    """The values u between ``low`` and ``high``; an end belongs to it only when said closed."""
+    """The values u between ``low`` and ``high``; an end belongs to it only when said closed.
+
+    >>> Interval(-0.5, 0.5, low_closed=True).contains(-0.5)
+    True
+    """
 
     low: float = -math.inf
     high: float = math.inf
@@ -79,6 +83,10 @@ class Divergence:
     printed_decreasing: whether the paper prints g_f(-v) where an increasing g_f(v) is needed.
     robust_in_paper: the check (True) or cross (False) of the full table; None for a divergence not in it.
     note: where this row departs from the printed one.
+
+    >>> tv = DIVERGENCES["tv"]
+    >>> tv([0.5, 0.5], [0.9, 0.1]).item()
+    0.4
     """
 
     name: str
@@ -375,7 +383,11 @@ register, registered = DIVERGENCES.register, DIVERGENCES.registered
 
 
 def divergence(name: str | Divergence) -> Divergence:
-    """Look a divergence up by name or alias; case, hyphens, underscores and spaces do not matter."""
+    """Look a divergence up by name or alias; case, hyphens, underscores and spaces do not matter.
+
+    >>> divergence("Jensen Shannon").name
+    'js'
+    """
     if isinstance(name, Divergence):
         return name
     return DIVERGENCES[name]
