@@ -21,6 +21,11 @@ def explore(figure_function: Callable[..., go.Figure], **controls: Control) -> N
 
     controls: ``(low, high, step)`` is a slider (of whole numbers when all three are), a list or a dict of
     ``label: value`` a menu, a bool a check box. Each starts at the function's own default.
+
+    >>> explore(lambda n: None, n=(1, 9, 1))
+    Traceback (most recent call last):
+        ...
+    ValueError: <lambda> has no argument 'n' with a default; it has n
     """
     from IPython.display import display
 

@@ -133,6 +133,9 @@ def show_environment() -> None:
     """Print whether this machine can run the course, and what to paste into a report of a fault.
 
     The versions of Python and of the packages, those against the floors they need, the device and the cores.
+
+    >>> show_environment()
+    fdiv ...
     """
     print(f"{'fdiv':<24}{importlib.metadata.version('fdiv')}")
     print(f"{'Python':<24}{platform.python_version():<14}on {platform.system()} {platform.machine()}")

@@ -123,7 +123,11 @@ class Plan:
 
 
 def plan(experiment: Experiment) -> Plan:
-    """Return what ``experiment`` means, or raise a ``ValueError`` that names the valid choices."""
+    """Return what ``experiment`` means, or raise a ``ValueError`` that names the valid choices.
+
+    >>> plan(Experiment(dataset="mnist", noise="uniform-low", method="tv")).experiment.dataset
+    'digits'
+    """
     one = experiment.canonical()
     entry = CATALOGUE[one.dataset]
     settings = recipe(
@@ -155,6 +159,11 @@ def run_experiment(
         ``run.pt`` with the weights, each file whole or not at all. A run found finished there is returned as
         it is, with the provenance of the process that trained it. Only one process at a time works there.
     options: passed on to ``fdiv.learning.training.train``.
+
+    >>> what = Experiment(dataset="digits", noise="uniform-low", method="tv")
+    >>> run, result = run_experiment(what, progress=False)
+    >>> result["accuracy_noisy_objective"] > 0.85
+    True
     """
     planned = plan(experiment)
     if folder is None:
@@ -172,6 +181,9 @@ def stored_result(experiment: Experiment, folder: str | os.PathLike | None = Non
     """Return the result of a finished run; None where there is none, half of one, or that of another run.
 
     folder: by default that of the run's ``Plan``.
+
+    >>> stored_result(Experiment(dataset="digits", noise="clean", method="ce"), "no such folder") is None
+    True
     """
     planned = plan(experiment)
     try:

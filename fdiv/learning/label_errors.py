@@ -76,6 +76,10 @@ def rank_label_errors(
     flipped: for each example whether its label is wrong (noisy != clean), if that is known, for the AUROC.
     transition: T, known or estimated, to weigh the label itself. For a model of the *clean* posterior.
     device: where batches are sent; by default where the parameters of the model are.
+
+    >>> logits = torch.tensor([[4.0, 0.0], [0.0, 5.0], [3.0, 0.0]])
+    >>> rank_label_errors(nn.Identity(), logits, [0, 1, 1]).order.tolist()
+    [2, 0, 1]
     """
     logits, given = _predict(model, _loader(data, batch_size), labels is None, device)
     given = as_labels(given if labels is None else labels, logits.shape[1])

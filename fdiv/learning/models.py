@@ -348,6 +348,9 @@ def build_model(name: str, images: Tensor | ImageFiles, num_classes: int) -> nn.
     """The model called ``name`` for images (n, channels, height, width), its weights drawn by torch.
 
     Of these, "resnet-50" starts from downloaded weights but for its last layer, see ``resnet50``.
+
+    >>> sum(weights.numel() for weights in build_model("cnn", torch.empty(0, 1, 28, 28), 10).parameters())
+    18378
     """
     build = MODELS[choose("model", name, tuple(MODELS))]
     _, channels, height, width = images.shape

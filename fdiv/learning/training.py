@@ -79,6 +79,12 @@ def fit(
     folder: where the checkpoint of the method is kept; a second call goes on where the first one stopped.
         The stages before it are then kept in ``fdiv.files.runs_folder()`` and trained once for all methods.
     options: passed on to ``train``.
+
+    >>> from fdiv.datasets import noisy_data
+    >>> short = Recipe(model="small-net", schedule=((2, 2e-3),))
+    >>> run = fit(noisy_data("digits", "uniform-low").split, "js", short, progress=False)
+    >>> len(run.history)
+    2
     """
     method, prior = METHODS.name_of(method), label_shares(split)
     options = options | {"seed": seed}
@@ -155,6 +161,13 @@ def train(
     workers: how many processes decode images that stay on the disk; by default ``default_workers()``.
 
     Of several processes only the first writes the checkpoint, shows the bar and calls ``on_epoch``.
+
+    >>> from fdiv.datasets import noisy_data
+    >>> split = noisy_data("digits", "uniform-low").split
+    >>> short = Recipe(model="small-net", schedule=((2, 2e-3),))
+    >>> run = train(split, short, build_loss("tv", 10), progress=False)
+    >>> run.epoch("last")
+    2
     """
     everyone = world()
     device = pick_device() if device is None else torch.device(device)
@@ -393,6 +406,10 @@ def predict(model: nn.Module, images: Images, recipe: Recipe, workers: int | Non
     """The logits of ``model`` in evaluation mode, in large batches and without a trace of gradients.
 
     workers: how many processes decode images that stay on the disk; by default ``default_workers()``.
+
+    >>> model = build_model("small-net", torch.empty(0, 1, 8, 8), 10)
+    >>> predict(model, torch.rand(3, 1, 8, 8), Recipe(model="small-net", schedule=((1, 1e-3),))).shape
+    torch.Size([3, 10])
     """
     was_training, change = model.training, augmentation(recipe.augment).test
     model.eval()
@@ -425,7 +442,12 @@ def _predict_together(model: nn.Module, images: Images, recipe: Recipe, workers:
 
 
 def normalise(images: Tensor, recipe: Recipe) -> Tensor:
-    """Images as the model wants them: float32, uint8 brought to [0, 1], then (pixel - mean) / std."""
+    """Return images as the model wants them: float32, uint8 brought to [0, 1], then (pixel - mean) / std.
+
+    >>> half = Recipe(model="cnn", schedule=((1, 1e-3),), mean=(0.5,), std=(0.5,))
+    >>> round(normalise(torch.full((1, 1, 1, 1), 255, dtype=torch.uint8), half).item(), 6)
+    1.0
+    """
     largest = 255.0 if images.dtype == torch.uint8 else 1.0
     scale, shift = _scale_and_shift(recipe.mean, recipe.std, largest, images.device)
     return torch.addcmul(shift, images.to(torch.float32), scale)
@@ -443,7 +465,12 @@ def _scale_and_shift(
 
 
 def label_shares(split: NoisySplit) -> Tensor:
-    """The noisy label prior p~, counted on the training labels."""
+    """Return the noisy label prior p~, counted on the training labels.
+
+    >>> from fdiv.datasets import noisy_data
+    >>> round(label_shares(noisy_data("digits", "uniform-low").split).sum().item(), 6)
+    1.0
+    """
     counts = torch.bincount(split.train_labels, minlength=split.num_classes)
     return counts.to(torch.float32) / counts.sum()
 
