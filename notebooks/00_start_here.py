@@ -27,7 +27,7 @@ SEED = 0
 # %% [markdown]
 # Every notebook starts like this: a cell of parameters, then a cell that refuses what it cannot run with.
 
-# %%
+# %% tags=["fold"]
 import numpy as np
 import torch
 from torch import nn

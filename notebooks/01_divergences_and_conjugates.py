@@ -29,7 +29,7 @@ SEED = 0
 # %% [markdown]
 # The imports. From the package we take the eight divergences, and functions that draw.
 
-# %%
+# %% tags=["fold"]
 import math
 
 import pandas as pd

@@ -29,7 +29,7 @@ SEED = 0
 # %% [markdown]
 # The imports. `fdiv.noise` holds everything about transition matrices.
 
-# %%
+# %% tags=["fold"]
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go

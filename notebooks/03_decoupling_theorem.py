@@ -29,7 +29,7 @@ SEED = 0
 # %% [markdown]
 # The imports. `fdiv.theory.exact` computes on finite probability tables in float64, so every equality below can be checked to the last digits.
 
-# %%
+# %% tags=["fold"]
 import itertools
 
 import pandas as pd

@@ -33,7 +33,7 @@ TRANSITION = "estimated"  # or "true", where a method needs T
 # %% [markdown]
 # `METHOD` is any of the eight divergences or the five baselines, `NOISE` any setting of notebook 02.
 
-# %% tags=["grid"]
+# %% tags=["grid", "fold"]
 import pandas as pd
 import plotly.graph_objects as go
 import torch

@@ -33,7 +33,7 @@ TRANSITION = "estimated"  # or "true", where a method needs T
 # %% [markdown]
 # The imports, and a check of the parameters.
 
-# %% tags=["grid"]
+# %% tags=["grid", "fold"]
 import pandas as pd
 import plotly.graph_objects as go
 import torch

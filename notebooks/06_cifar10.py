@@ -32,7 +32,7 @@ TRANSITION = "estimated"  # or "true", where a T is needed
 # %% [markdown]
 # The imports, and a check of the parameters.
 
-# %% tags=["grid"]
+# %% tags=["grid", "fold"]
 from dataclasses import replace
 
 import pandas as pd

@@ -32,7 +32,7 @@ TRANSITION = "estimated"  # or "true", where a T is needed
 # %% [markdown]
 # The imports, and a check of the parameters.
 
-# %% tags=["grid"]
+# %% tags=["grid", "fold"]
 import warnings
 from dataclasses import replace
 

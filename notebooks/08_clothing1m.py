@@ -33,7 +33,7 @@ TRANSITION = "estimated"  # for the methods that need T; nobody knows the true o
 # %% [markdown]
 # The imports, and a check of the parameters.
 
-# %% tags=["grid"]
+# %% tags=["grid", "fold"]
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go

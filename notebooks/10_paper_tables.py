@@ -27,7 +27,7 @@ SEED = 0
 # %% [markdown]
 # The imports, and the file that our side is drawn from.
 
-# %%
+# %% tags=["fold"]
 from html import escape
 
 import numpy as np

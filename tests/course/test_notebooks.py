@@ -58,7 +58,7 @@ def test_nothing_stored_that_differs_from_run_to_run(stored):
     again = notebooks.tidy(nbformat.from_dict(stored.copy()))
     assert stored.metadata.keys() == {"kernelspec", "language_info"}
     assert [cell.id for cell in stored.cells] == [cell.id for cell in again.cells]
-    assert all(cell.metadata.keys() <= {"tags"} for cell in stored.cells)
+    assert all(cell.metadata.keys() <= {"tags", "jupyter"} for cell in stored.cells)
 
 
 def test_no_error_is_stored(stored):

@@ -41,3 +41,13 @@ function mountFigure(name, widget, core) {
     widget.render({ model: el.model, el });
   }
 }
+
+// Code that does not teach is folded; a click opens it.
+for (const input of document.querySelectorAll(".celltag_fold > .input")) {
+  const fold = document.createElement("details");
+  fold.className = "folded";
+  const summary = document.createElement("summary");
+  summary.textContent = "Code";
+  input.replaceWith(fold);
+  fold.append(summary, input);
+}
