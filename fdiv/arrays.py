@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -31,3 +32,14 @@ def as_labels(labels: Labels, num_classes: int | None = None, what: str = "label
     if num_classes and num_classes - 1 > np.iinfo(array.dtype).max:
         raise ValueError(f"{what} are {array.dtype}, which cannot hold class {num_classes - 1}")
     return array
+
+
+def class_count(num_classes: Any) -> int:
+    """Return ``num_classes`` as an int of at least 2, or raise a ``ValueError``.
+
+    >>> class_count(10)
+    10
+    """
+    if isinstance(num_classes, bool) or not hasattr(num_classes, "__index__") or num_classes < 2:
+        raise ValueError(f"num_classes is {num_classes!r}, but must be a whole number of at least 2")
+    return operator.index(num_classes)

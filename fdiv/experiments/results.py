@@ -160,12 +160,14 @@ def titled(runs: pd.DataFrame) -> pd.DataFrame:
 
 def provenance() -> dict[str, Any]:
     """What a number needs beside it: the commit, the versions, the machine and the day."""
+    device = pick_device()
+    cuda = device.type == "cuda"
     return {
         "commit": _commit(),
         "fdiv": importlib.metadata.version("fdiv"),
         "torch": torch.__version__,
         "python": platform.python_version(),
-        "device": _device_name(),
+        "device": torch.cuda.get_device_name(device) if cuda else f"{device.type} {platform.machine()}",
         "threads": torch.get_num_threads(),
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
     }
@@ -313,10 +315,3 @@ def _commit() -> str:
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=20).stdout.strip()
     except (OSError, subprocess.SubprocessError):
         return "unknown"
-
-
-def _device_name() -> str:
-    device = pick_device()
-    if device.type == "cuda":
-        return torch.cuda.get_device_name(device)
-    return f"{device.type} {platform.machine()}"

@@ -7,7 +7,6 @@ since that waits for the device.
 from __future__ import annotations
 
 import math
-import operator
 import warnings
 import zlib
 from typing import Any
@@ -17,8 +16,6 @@ import torch
 from torch import Tensor
 
 from fdiv.arrays import as_array, as_labels
-from fdiv.noise.estimate import TransitionEstimate
-from fdiv.noise.matrices import transition
 
 # ---------------------------------------------------------------------- batches
 
@@ -77,13 +74,6 @@ def warn_of_probabilities(z: Tensor) -> None:
 # ---------------------------------------------------------------------- options
 
 
-def class_count(num_classes: Any) -> int:
-    """Return ``num_classes`` as an int of at least 2, or raise a ``ValueError``."""
-    if isinstance(num_classes, bool) or not hasattr(num_classes, "__index__") or num_classes < 2:
-        raise ValueError(f"num_classes is {num_classes!r}, but must be a whole number of at least 2")
-    return operator.index(num_classes)
-
-
 def checked_momentum(value: float) -> float:
     """Return ``value`` if a running mean can have it for momentum."""
     if not 0 <= value < 1:
@@ -137,18 +127,6 @@ def prior_of_labels(
         raise ValueError("labels are empty, so that no prior can be counted: pass those of the training set")
     counts = np.bincount(y, minlength=num_classes or 2)
     return counts / counts.sum()
-
-
-def checked_transition(T: Any, num_classes: int | None = None) -> np.ndarray:
-    """Return T, a matrix or an estimate of it, in float64; rows rounded to float32 sum to 1 again."""
-    T = as_array(T.T if isinstance(T, TransitionEstimate) else T)
-    if T.dtype == np.float32 and T.ndim == 2:
-        sums = T.astype(np.float64).sum(1, keepdims=True)
-        T = T / np.where(abs(sums - 1) < 1e-5, sums, 1)
-    T = transition(T)
-    if num_classes not in (None, len(T)):
-        raise ValueError(f"T is for {len(T)} classes, but num_classes is {num_classes}")
-    return T
 
 
 def is_singular(T: np.ndarray) -> bool:

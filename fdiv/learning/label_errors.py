@@ -84,7 +84,8 @@ def rank_label_errors(
     alone = _log_odds_wrong(log_h, given)
     log_posterior = log_h if transition is None else log_h + _log_likelihood(transition, given, log_h)
     log_odds = _log_odds_wrong(log_posterior, given)
-    suspicion = _dense_rank(log_odds, alone)  # the model alone decides where the posterior is 0 or 1
+    # Ranked by the log-odds, and by the model alone where these are infinite; equal examples share a rank.
+    suspicion = np.unique(np.stack((log_odds, alone), axis=1), axis=0, return_inverse=True)[1].reshape(-1)
     return LabelErrors(
         order=np.argsort(-suspicion, kind="stable"),
         score=expit(log_odds),
@@ -121,11 +122,6 @@ def _auroc(flipped: np.ndarray, suspicion: np.ndarray) -> float:
     from sklearn.metrics import roc_auc_score  # slow to import, and seldom needed
 
     return float(roc_auc_score(flipped, suspicion))
-
-
-def _dense_rank(*keys: np.ndarray) -> np.ndarray:
-    """The rank of each example by the first key, then by the second; equal examples share a rank."""
-    return np.unique(np.stack(keys, axis=1), axis=0, return_inverse=True)[1].reshape(-1)
 
 
 def _mask(flipped: Any, logits: np.ndarray) -> np.ndarray:

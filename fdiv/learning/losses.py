@@ -28,7 +28,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fdiv.arrays import as_array
+from fdiv.arrays import as_array, class_count
 from fdiv.learning.checks import (
     Constant,
     check_labels,
@@ -36,9 +36,7 @@ from fdiv.learning.checks import (
     check_values,
     checked_barrier,
     checked_momentum,
-    checked_transition,
     checked_weight,
-    class_count,
     distribution,
     inverse,
     is_singular,
@@ -47,7 +45,8 @@ from fdiv.learning.checks import (
 )
 from fdiv.learning.imbalance import losable_classes
 from fdiv.names import choose
-from fdiv.theory.divergences import DIVERGENCES, Divergence
+from fdiv.noise.matrices import transition as checked_transition
+from fdiv.theory.divergences import DIVERGENCES, Divergence, slopes
 from fdiv.theory.divergences import divergence as look_up
 
 __all__ = [
@@ -1011,9 +1010,7 @@ class _Ends(NamedTuple):
 
 
 def _slope(function: Callable[[Tensor], Tensor], x: float) -> float:
-    with torch.inference_mode(False), torch.enable_grad():
-        at = torch.tensor(x, dtype=torch.float64, requires_grad=True)
-        return torch.autograd.grad(function(at), at)[0].item()
+    return slopes(function, torch.tensor(x, dtype=torch.float64)).item()
 
 
 def _steep_from(functions: list[Callable[[Tensor], Tensor]], end: float) -> float:
@@ -1079,9 +1076,10 @@ def _derangement(y: Tensor) -> Tensor:
 
 
 def _nearest_distribution(w: Tensor) -> Tensor:
-    """The Euclidean projection onto the simplex: max(0, w - t), with the t that makes the sum 1."""
-    t = (w.sort(descending=True).values.cumsum(0) - 1) / torch.arange(1, len(w) + 1, device=w.device)
-    return (w - t.max()).clamp(min=0)
+    """The Euclidean projection onto the simplex, row by row: max(0, w - t), of the t with sum 1."""
+    count = torch.arange(1, w.shape[-1] + 1, device=w.device)
+    t = (w.sort(-1, descending=True).values.cumsum(-1) - 1) / count
+    return (w - t.amax(-1, keepdim=True)).clamp(min=0)
 
 
 def _partners(table: Tensor) -> list[int]:

@@ -73,7 +73,10 @@ def fully_connected(channels: int = 1, size: int = 28, num_classes: int = 10) ->
         nn.Dropout(0.2),
         nn.Linear(128, num_classes),
     )
-    net.apply(_he_normal)
+    for layer in net:
+        if isinstance(layer, nn.Linear):
+            nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
+            nn.init.zeros_(layer.bias)
     return net
 
 
@@ -274,7 +277,9 @@ def preact_resnet18(
         layers += [nn.BatchNorm2d(512), nn.ReLU()]
     net = nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, num_classes))
     if not as_authors:
-        net.apply(_he_convolution)
+        for layer in net.modules():
+            if isinstance(layer, nn.Conv2d):
+                nn.init.kaiming_normal_(layer.weight, mode="fan_out", nonlinearity="relu")
     return net
 
 
@@ -349,14 +354,3 @@ def build_model(name: str, images: Tensor | ImageFiles, num_classes: int) -> nn.
     if height != width:
         raise ValueError(f"the models take square images, not {height} x {width}")
     return build(channels=channels, size=height, num_classes=num_classes)
-
-
-def _he_normal(layer: nn.Module) -> None:
-    if isinstance(layer, nn.Linear):
-        nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
-        nn.init.zeros_(layer.bias)
-
-
-def _he_convolution(layer: nn.Module) -> None:
-    if isinstance(layer, nn.Conv2d):
-        nn.init.kaiming_normal_(layer.weight, mode="fan_out", nonlinearity="relu")

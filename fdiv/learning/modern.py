@@ -25,7 +25,8 @@ from scipy.optimize import minimize
 from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
-from fdiv.learning.losses import Batch, NoisyLabelLoss, _over_labels
+from fdiv.learning.checks import is_singular
+from fdiv.learning.losses import Batch, NoisyLabelLoss, _nearest_distribution, _over_labels
 from fdiv.names import Registry
 from fdiv.noise.matrices import transition
 
@@ -466,14 +467,10 @@ def clean_posterior(logits: Tensor, T: Any) -> Tensor:
     tensor([[0.3000, 0.7000]], dtype=torch.float64)
     """
     T = transition(T)
-    if not np.linalg.cond(T) < 1e12:
+    if is_singular(T):
         raise ValueError(f"T must be invertible, but has rank {np.linalg.matrix_rank(T)} of {len(T)}")
     noisy = logits.softmax(1, dtype=torch.promote_types(logits.dtype, torch.float32))
-    w = noisy @ torch.as_tensor(np.linalg.inv(T)).to(noisy)
-    # the projection onto the simplex is max(0, w - t), row by row, with the t that makes the sum 1
-    count = torch.arange(1, w.shape[1] + 1, device=w.device)
-    t = (w.sort(1, descending=True).values.cumsum(1) - 1) / count
-    return (w - t.max(1, keepdim=True).values).clamp(min=0)
+    return _nearest_distribution(noisy @ torch.as_tensor(np.linalg.inv(T)).to(noisy))
 
 
 class ELR(NoisyLabelLoss):

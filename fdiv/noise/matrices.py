@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fdiv.arrays import as_array
+from fdiv.arrays import as_array, class_count
 from fdiv.names import choose
 
 # The classes that look alike, as the field takes them since Patrini et al. (2017): where each is mislabelled.
@@ -73,7 +73,7 @@ def uniform(e: float | Sequence[float] | np.ndarray, num_classes: int | None = N
     if e.ndim == 0:
         if num_classes is None:
             raise ValueError(f"e = {e:g} is one number for all classes: say how many with num_classes")
-        e = np.full(_class_count(num_classes), e)
+        e = np.full(class_count(num_classes), e)
     if e.ndim != 1 or num_classes not in (None, len(e)):
         raise ValueError(f"e has shape {e.shape}, but must be one number per class or one for all classes")
     for j, rate in enumerate(e):
@@ -92,7 +92,7 @@ def symmetric(rate: float, num_classes: int) -> np.ndarray:
     >>> symmetric(0.2, 3)[0]
     array([0.8, 0.1, 0.1])
     """
-    num_classes = _class_count(num_classes)
+    num_classes = class_count(num_classes)
     check_rate("rate", rate, below=(num_classes - 1) / num_classes)
     return uniform(rate / (num_classes - 1), num_classes)
 
@@ -105,7 +105,7 @@ def random_flip(p: float, num_classes: int) -> np.ndarray:
     >>> random_flip(0.5, 2)[0]
     array([0.75, 0.25])
     """
-    num_classes = _class_count(num_classes)
+    num_classes = class_count(num_classes)
     check_rate("p", p, below=1)
     return uniform(p / num_classes, num_classes)
 
@@ -125,7 +125,7 @@ def sparse(
     array([[0.75, 0.25],
            [0.5 , 0.5 ]])
     """
-    num_classes = _class_count(num_classes)
+    num_classes = class_count(num_classes)
     if num_classes % 2:
         raise ValueError(f"sparse noise pairs the classes up, which {num_classes} classes do not allow")
     taken: Any = np.arange(num_classes).reshape(-1, 2) if pairs is None else pairs
@@ -156,7 +156,7 @@ def pair(rate: float, num_classes: int) -> np.ndarray:
            [0.  , 0.75, 0.25],
            [0.25, 0.  , 0.75]])
     """
-    num_classes = _class_count(num_classes)
+    num_classes = class_count(num_classes)
     check_rate("rate", rate, below=0.5)
     return transition((1 - rate) * np.eye(num_classes) + rate * np.roll(np.eye(num_classes), 1, axis=1))
 
@@ -177,12 +177,6 @@ def asymmetric(dataset: str, rate: float) -> np.ndarray:
     for i, j in flips.items():
         T[i, [i, j]] = 1 - rate, rate
     return transition(T)
-
-
-def _class_count(num_classes: int) -> int:
-    if operator.index(num_classes) < 2:
-        raise ValueError(f"num_classes is {num_classes}, but noise needs at least 2 classes")
-    return operator.index(num_classes)
 
 
 def _pair(pair: tuple[int, int], num_classes: int) -> tuple[int, int]:

@@ -153,6 +153,17 @@ class Divergence:
     __call__ = divergence
 
 
+def slopes(function: Function, x: Tensor) -> Tensor:
+    """Return the derivative of an elementwise ``function`` at each entry of ``x``, gradients on or off.
+
+    >>> slopes(torch.square, torch.tensor([1.0, 3.0]))
+    tensor([2., 6.])
+    """
+    with torch.inference_mode(False), torch.enable_grad():
+        x = x.detach().clone().requires_grad_()
+        return torch.autograd.grad(function(x).sum(), x)[0]
+
+
 def _charge(mass: Tensor, price: float) -> Tensor:
     """``price * mass`` with inf * 0 = 0, and no gradient through an infinite price."""
     return price * mass if math.isfinite(price) else torch.where(mass > 0, price, 0.0)

@@ -26,7 +26,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from fdiv.theory.divergences import DIVERGENCES, Divergence
+from fdiv.theory.divergences import DIVERGENCES, Divergence, slopes
 from fdiv.theory.divergences import divergence as look_up
 
 __all__ = [
@@ -504,15 +504,10 @@ def _grid_optimum(objective: Callable[[Tensor], Tensor], shape: Sequence[int], s
 
 def _climb(objective: Callable[[Tensor], Tensor], v: Tensor) -> Tensor:
     """Goes uphill from ``v`` on the simplex: Newton steps on a separable sum, damped until they gain."""
-
-    def slope(v: Tensor) -> Tensor:
-        v = v.detach().requires_grad_()
-        return torch.autograd.grad(objective(v).sum(), v)[0]
-
     damping = torch.ones_like(v[..., :1])
     for _ in range(200):
-        bend = (slope(v + 1e-4) - slope(v - 1e-4)).abs() / 2e-4
-        step = _model_optimum(v, slope(v), bend.clamp(min=1e-6) * damping)
+        bend = (slopes(objective, v + 1e-4) - slopes(objective, v - 1e-4)).abs() / 2e-4
+        step = _model_optimum(v, slopes(objective, v), bend.clamp(min=1e-6) * damping)
         gain = (objective(step) - objective(v)).sum(-1, keepdim=True) >= -1e-15
         moved = (step - v).abs().amax()
         v, damping = torch.where(gain, step, v), torch.where(gain, (damping / 4).clamp(min=1), damping * 4)

@@ -20,10 +20,11 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from fdiv.theory.divergences import Divergence, Interval
+from fdiv.theory.divergences import Divergence, Interval, slopes
 from fdiv.theory.divergences import divergence as look_up
 from fdiv.theory.exact import (
     Name,
@@ -453,10 +454,8 @@ def peer_weight(divergence: Name, v: float) -> float:
     >>> [round(peer_weight(name, 0.5), 3) for name in ("tv", "kl", "pearson", "js")]
     [1.0, 0.607, 1.25, 1.649]
     """
-    d, v = look_up(divergence), torch.tensor(float(v), dtype=torch.float64, requires_grad=True)
-    (rise,) = torch.autograd.grad(d.activation(v), v)
-    (cost,) = torch.autograd.grad(d.conjugate_of_activation(v), v)
-    return (cost / rise).item()
+    d, v = look_up(divergence), _float64(v)
+    return (slopes(d.conjugate_of_activation, v) / slopes(d.activation, v)).item()
 
 
 def largest_safe_gap(divergence: Name) -> float:
@@ -486,26 +485,49 @@ def imbalance_limit(divergence: Name, num_classes: int = 2) -> float:
     >>> {name: round(imbalance_limit(name), 3) for name in ("tv", "pearson", "js", "squared-hellinger")}
     {'tv': 1.0, 'pearson': 0.9, 'js': 0.803, 'squared-hellinger': 0.684}
     """
-    d, ends = look_up(divergence), torch.tensor([0.0, 0.5], dtype=torch.float64, requires_grad=True)
-    (cost,) = torch.autograd.grad(d.conjugate_of_activation(ends).sum(), ends)
-    # At the limit the majority class ties with the others. Where f*(g_f(v)) is convex these share what they
-    # get, so all classes have 1/K; where it is not (TV, Neyman, reverse KL) one of them takes all: 1/2.
-    tie = 1 / num_classes if cost[1] > cost[0] + 1e-9 else 0.5
+    # At the limit the majority class ties with the others. Where f*(g_f(v)) is strictly convex these share
+    # what they get, so all have 1/K; where it is not (TV, Neyman, reverse KL) one of them takes all: 1/2.
+    d = look_up(divergence)
+    tie = 1 / num_classes if _costs_rise(d) else 0.5
     return min(1.0, (1 + (num_classes - 1) / peer_weight(d, tie)) / num_classes)
 
 
-def lost_classes(divergence: Name, prior: Table) -> list[int]:
+def lost_classes(divergence: Name, prior: Table, *, slack: Table = 0.0) -> list[int]:
     """Return the classes that are not answered even where an example certainly belongs to them.
 
+    There the objective is g_f(v_y) - sum_k P(Y~=k) f*(g_f(v_k)): giving v to a class costs in proportion to
+    its prior, so that the *frequent* classes are expensive. Let k be the rarest other class, and s the
+    probability at which y and k would be level. Class y is answered as long as (P(Y~=y) - P(Y~=k)) x(s) < 1,
+    with x of ``peer_weight``. Proof: give y the probability v_y and let the others share 1 - v_y at least
+    cost. The value is concave in v_y, and its slope where y and k are level is
+    g_f'(s) - (P(Y~=y) - P(Y~=k)) (f* g_f)'(s); divide by g_f'(s).
+
+    The level s is 1/2 for two classes. With more, the others share what y leaves: where f*(g_f(v)) is
+    strictly convex they have the same marginal cost, or no probability at all; else the rarest takes
+    everything, and s is 1/2 again. TV has x = 1 and KL x(s) = e^(s-1) < 1, so these two never lose a class.
+
     divergence: any, with its fixed g_f on probabilities.
-    prior: P(Y~), positive.
+    prior: P(Y~).
+    slack: how much the difference of two shares must be too large by, one number or one for each class; for
+        shares that were counted, a few standard errors.
 
     >>> lost_classes("js", [0.9, 0.1]), lost_classes("kl", [0.9, 0.1])
     ([0], [])
+    >>> lost_classes("js", [0.81, 0.095, 0.095]), lost_classes("js", [0.81, 0.01, 0.18])
+    ([], [0])
     """
-    prior = _float64(prior)
-    answers = decision(divergence, torch.eye(len(prior), dtype=torch.float64), prior)
-    return torch.nonzero(answers.diagonal() < 1).flatten().tolist()
+    d, prior = look_up(divergence), _rows(_float64(prior)[None], "prior")[0].numpy()
+    slack, convex = _float64(slack).expand(len(prior)).numpy(), _costs_rise(d)
+    smallest = min(1 / peer_weight(d, 1 / 2), 1 / peer_weight(d, 1 / len(prior)))
+    lost = []
+    for y in range(len(prior)):
+        others = np.delete(prior, y)
+        gap = prior[y] - others.min() - slack[y]
+        if gap < smallest:  # most classes of most priors: the level need not be found
+            continue
+        if gap >= 1 / peer_weight(d, _level(d, others) if convex else 1 / 2):
+            lost.append(y)
+    return lost
 
 
 # ---------------------------------------------------------------------- what sampling costs
@@ -716,6 +738,31 @@ def _spectrum(T: Tensor, prior: Tensor) -> Pair:
     basis = torch.linalg.svd(root[:, None], full_matrices=True).U[:, 1:]
     left, values, _ = torch.linalg.svd(basis.T @ S, full_matrices=False)
     return values, root[:, None] * (basis @ left)
+
+
+def _costs_rise(d: Divergence) -> bool:
+    """Whether f*(g_f(v)) is strictly convex: its slope rises all the way from 0 to 1."""
+    costs = slopes(d.conjugate_of_activation, torch.linspace(0, 1, 65, dtype=torch.float64))
+    return bool((costs.diff() > 1e-9 * costs.abs().max()).all())
+
+
+def _level(d: Divergence, others: np.ndarray) -> float:
+    """The probability at which a class and the rarest of the ``others`` are level, by bisection.
+
+    At the level s the rarest has marginal cost p (f* g_f)'(s). Each other one has the probability at which
+    its own marginal cost is that, or 0 if it is dearer from the start; s counts twice, and all sum to 1.
+    """
+    rarest = others.argmin()
+    rest = np.maximum(np.delete(others, rarest), 1e-300)
+    v = torch.linspace(0, 0.5, 2049, dtype=torch.float64)
+    costs = slopes(d.conjugate_of_activation, v).numpy()  # rising, so that it can be inverted
+    low, high = 0.0, 0.5
+    for _ in range(50):
+        s = (low + high) / 2
+        wanted = others[rarest] * np.interp(s, v, costs)
+        total = 2 * s + np.interp(wanted / rest, costs, v).sum()
+        low, high = (s, high) if total < 1 else (low, s)
+    return (low + high) / 2
 
 
 def _two_answers(direction: Tensor, prior: Tensor, share: float | Tensor = 0.5) -> Tensor:

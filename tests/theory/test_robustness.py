@@ -738,6 +738,11 @@ LIMITS = {
 }  # fmt: skip
 
 
+def lost_by_the_maximiser(name, prior):
+    answers = decision(name, torch.eye(len(prior), dtype=torch.float64), prior)
+    return torch.nonzero(answers.diagonal() < 1).flatten().tolist()
+
+
 @each
 def test_the_largest_majority_that_is_still_answered(name):
     """K = 2 to 6: classes are lost right above the limit and not right below it, found by the maximiser."""
@@ -748,7 +753,8 @@ def test_the_largest_majority_that_is_still_answered(name):
         for share, lost in ((limit - 2e-3, []), (limit + 2e-3, [0])):
             if share < 0.999:
                 others = 1 + 1e-4 * np.linspace(-1, 1, K - 1) if K > 2 else np.ones(1)
-                assert lost_classes(name, [share, *((1 - share) / (K - 1) * others)]) == lost
+                prior = [share, *((1 - share) / (K - 1) * others)]
+                assert lost_classes(name, prior) == lost_by_the_maximiser(name, prior) == lost
         assert limit == 1 or limit < 0.999
     assert lost_classes(name, [0.999, 0.001]) == ([] if LIMITS[name] == 1 else [0])
 
@@ -762,6 +768,7 @@ def test_a_gap_below_the_safe_one_loses_no_class(name):
             np.random.default_rng([K, seed, 25]).dirichlet(np.full(K, 0.25 * K / 2)) * 0.995 + 0.005 / K
         )
         missing = lost_classes(name, prior)
+        assert missing == lost_by_the_maximiser(name, prior)
         if prior.max() - prior.min() < gap:
             safe += 1
             assert missing == []
