@@ -14,7 +14,7 @@ check: environment  ## for daily work: style, types, pairs, and every test witho
 	$(BIN)/python -m ruff check . && $(BIN)/python -m ruff format --check .
 	$(BIN)/python -m mypy
 	$(BIN)/python -m fdiv check
-	$(BIN)/python -m pytest -q -n 2 --dist loadscope -p no:nbval -o addopts=--strict-markers -m "not kernel and not slow and not browser" tests
+	$(BIN)/python -m pytest -q -n 2 --dist loadscope --no-loadscope-reorder -p no:nbval -o addopts=--strict-markers -m "not kernel and not slow and not browser" tests
 
 test: environment  ## style, types, and every test: nbval on every notebook, and the browser where there is one
 	$(BIN)/python -m ruff check . && $(BIN)/python -m ruff format --check .

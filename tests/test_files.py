@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -63,24 +62,6 @@ def test_outside_a_clone_runs_are_here_and_downloads_in_the_cache_of_the_user(in
 def test_folders_in_the_environment_are_absolute_also_for_children(tmp_path):
     *_, runs, cache, inherited = folders(CLONE, tmp_path, FDIV_RUNS="~/x", FDIV_DATA="here")
     assert (runs, cache, inherited) == (str(tmp_path / "x"), str(tmp_path / "here"), str(tmp_path / "x"))
-
-
-def test_the_wheel_has_the_tables_of_the_paper(tmp_path):
-    pytest.importorskip("setuptools")
-    copy = tmp_path / "copy"
-    copy.mkdir()
-    for name in ("pyproject.toml", "README.md", "LICENSE", "fdiv", "data"):
-        (copy / name).symlink_to(CLONE / name)
-    build = "from setuptools import build_meta; import sys; print(build_meta.build_wheel(sys.argv[1]))"
-    done = subprocess.run(
-        [sys.executable, "-c", build, str(tmp_path)], cwd=copy, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as wheel:
-        packed = {name.removeprefix("fdiv/data/paper/") for name in wheel.namelist() if "/paper/" in name}
-        assert not any(name.startswith("fdiv/data/") and "/paper/" not in name for name in wheel.namelist())
-    paper = CLONE / "data" / "paper"
-    assert packed == {path.relative_to(paper).as_posix() for path in paper.rglob("*.csv")}
 
 
 def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):

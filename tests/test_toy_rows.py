@@ -31,6 +31,7 @@ def command(tmp_path):
     return run
 
 
+@pytest.mark.slow
 def test_toys_train_and_fill_a_grid(command, tmp_path):
     said = command("-m", "fdiv", "train", "Toy Blobs", "--noise", "uniform-0.3", "--method", "focal")
     assert "accuracy_noisy_objective" in said
@@ -56,6 +57,7 @@ print(row["way"], "|", row["dataset"], "|", figure.data[0].line.color, "|", resu
 """
 
 
+@pytest.mark.slow
 def test_toys_are_tabulated_and_drawn(command):
     way, dataset, colour, accuracy = command("-c", DRAW).strip().split(" | ")
     assert (way, dataset, colour) == ("Focal loss", "toy-blobs", "#AA4499")

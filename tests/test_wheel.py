@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import sysconfig
+import zipfile
 from importlib.metadata import Distribution, PathDistribution, distribution
 from pathlib import Path
 
@@ -123,6 +124,20 @@ def test_what_belongs_to_an_extra_is_really_absent(installed):
     }
     code = "import importlib.util as u, sys; print([name for name in sys.argv[1:] if u.find_spec(name)])"
     assert installed.run("-c", code, *sorted(names)).strip() == "[]"
+
+
+def test_the_wheel_holds_the_papers_tables_and_every_file_of_the_package(installed):
+    with zipfile.ZipFile(installed.wheel) as wheel:
+        packed = {name for name in wheel.namelist() if name.startswith("fdiv/")}
+    code = {"fdiv": ROOT / "fdiv", "fdiv/data/paper": ROOT / "data" / "paper"}
+    files = {
+        f"{place}/{path.relative_to(folder).as_posix()}"
+        for place, folder in code.items()
+        for path in folder.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert packed == files
+    assert {"fdiv/py.typed", "fdiv/course/guides/set_up.md"} <= packed
 
 
 def test_every_python_block_of_the_readme_runs(installed):

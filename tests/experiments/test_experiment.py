@@ -238,6 +238,7 @@ print(len(rows), result["accuracy_last"], flush=True)
 """
 
 
+@pytest.mark.slow
 def test_two_processes_train_one_experiment_once(tmp_path):
     command = [sys.executable, "-c", TWICE, str(tmp_path / "both")]
     processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]

@@ -319,6 +319,7 @@ def start(folder):
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
 
 
+@pytest.mark.slow
 def test_a_run_killed_at_any_moment_ends_in_the_same_weights(tmp_path):
     """SIGKILL right after an epoch of the shared warm-up, and at a random moment after it; with dropout."""
     undisturbed, killed = tmp_path / "undisturbed", tmp_path / "killed"
@@ -614,6 +615,7 @@ def test_a_run_that_went_wrong_says_so(sparse_high):
     assert not fit(sparse_high.split, "plugin", recipe("digits", "plugin")).diagnosis
 
 
+@pytest.mark.slow
 def test_every_method_learns_the_digits_under_mild_noise():
     data = digits()
     split = noisy_split(data, corrupt(data.train_labels, symmetric(0.2, 10), seed=0))
