@@ -38,7 +38,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _sentence(error: Exception) -> str:
     said = " ".join(line.strip() for line in str(error).splitlines()) or type(error).__name__
-    if isinstance(error, ImportError):
+    if (
+        isinstance(error, ModuleNotFoundError)
+        and "fdiv[" not in said
+        and not str(error.name).startswith("fdiv")
+    ):
         return f"this needs the notebook tools ({said}): run  python -m pip install 'fdiv[notebooks]'"
     if isinstance(error, MemoryError) or "out of memory" in said or "allocate memory" in said:
         return f"the memory is full ({said[:99]}): choose a smaller MODE, or end other programs"
@@ -225,10 +229,11 @@ def _terminated_as_interrupted() -> Iterator[None]:
 
 
 def _results(options: argparse.Namespace) -> int:
+    from fdiv.experiments import report
     from fdiv.experiments.results import collect
 
     collected = collect(options.folder or runs_folder())
-    print(f"{len(collected)} results in data/results/accuracies.csv")
+    print(f"{len(collected)} results in data/results/accuracies.csv, their tables in {report.write().name}")
     loose = sum(str(commit).endswith("+") for commit in collected["commit"])
     if loose:
         print(

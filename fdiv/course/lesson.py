@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from packaging.requirements import Requirement
 
+import fdiv
 from fdiv.device import pick_device
 from fdiv.experiments.recipes import check_mode
 from fdiv.learning.methods import CORRECTIONS, METHODS
@@ -137,7 +138,7 @@ def show_environment() -> None:
     >>> show_environment()
     fdiv ...
     """
-    print(f"{'fdiv':<24}{importlib.metadata.version('fdiv')}")
+    print(f"{'fdiv':<24}{fdiv.__version__}")
     print(f"{'Python':<24}{platform.python_version():<14}on {platform.system()} {platform.machine()}")
     for requirement in _floors():
         print(_verdict(requirement))

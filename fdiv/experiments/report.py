@@ -14,9 +14,10 @@ from pathlib import Path
 import pandas as pd
 
 from fdiv.datasets import CATALOGUE
+from fdiv.experiments import results
 from fdiv.experiments.recipes import MODES
 from fdiv.experiments.results import accuracy_column, our_accuracies, paper_accuracies, titled
-from fdiv.files import RESULTS, ROOT, write_text
+from fdiv.files import ROOT, write_text
 from fdiv.learning.methods import CORRECTIONS, METHODS, method_title
 
 ACCURACY = accuracy_column("noisy-objective")
@@ -120,9 +121,9 @@ def headline(runs: pd.DataFrame | None = None) -> str:
 
 def write(root: Path = ROOT) -> None:
     """Write the page of all tables, and the headline table into the README of a clone."""
-    write_text(report(), RESULTS / "README.md")
+    write_text(report(), results.RESULTS / "README.md")
     readme = root / "README.md"
-    if readme.is_file():
+    if readme.is_file() and results.RESULTS.is_relative_to(root):
         write_text(with_headline(readme.read_text(encoding="utf-8")), readme)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import datetime
 import hashlib
-import importlib.metadata
 import io
 import json
 import math
@@ -22,6 +21,7 @@ import pandas as pd
 import torch
 from filelock import FileLock
 
+import fdiv
 from fdiv.device import pick_device
 from fdiv.files import PAPER, RESULTS, ROOT, write_text
 from fdiv.learning.methods import method_title, needs_transition, paper_methods
@@ -189,7 +189,7 @@ def provenance() -> dict[str, Any]:
     cuda = device.type == "cuda"
     return {
         "commit": _commit(),
-        "fdiv": importlib.metadata.version("fdiv"),
+        "fdiv": fdiv.__version__,
         "torch": torch.__version__,
         "python": platform.python_version(),
         "device": torch.cuda.get_device_name(device) if cuda else f"{device.type} {platform.machine()}",
