@@ -38,11 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _sentence(error: Exception) -> str:
     said = " ".join(line.strip() for line in str(error).splitlines()) or type(error).__name__
-    if (
-        isinstance(error, ModuleNotFoundError)
-        and "fdiv[" not in said
-        and not str(error.name).startswith("fdiv")
-    ):
+    if isinstance(error, ModuleNotFoundError) and "fdiv" not in said:
         return f"this needs the notebook tools ({said}): run  python -m pip install 'fdiv[notebooks]'"
     if isinstance(error, MemoryError) or "out of memory" in said or "allocate memory" in said:
         return f"the memory is full ({said[:99]}): choose a smaller MODE, or end other programs"
@@ -233,7 +229,8 @@ def _results(options: argparse.Namespace) -> int:
     from fdiv.experiments.results import collect
 
     collected = collect(options.folder or runs_folder())
-    print(f"{len(collected)} results in data/results/accuracies.csv, their tables in {report.write().name}")
+    report.write()
+    print(f"{len(collected)} results in data/results/accuracies.csv, and their tables in README.md beside it")
     loose = sum(str(commit).endswith("+") for commit in collected["commit"])
     if loose:
         print(
