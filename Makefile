@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 MADE := $(VENV)/made-by-make
 
-.PHONY: run check test lab refresh bench torture clean clean-runs environment
+.PHONY: run check test lab refresh bench clean clean-runs environment
 
 run: environment  ## execute every notebook in quick mode; pages in runs/quick/index.html
 	$(BIN)/python -m fdiv run
@@ -29,9 +29,6 @@ refresh: environment  ## execute the notebooks again and store them with their o
 
 bench: environment  ## how fast a training step is, as ratios; writes data/results/benchmarks.csv
 	$(BIN)/python tests/benchmarks/bench.py
-
-torture: environment  ## the long form of the fault suite: thousands of kills, flipped bits and bad inputs
-	$(BIN)/python tests/slow/torture.py
 
 clean:  ## remove the environment that make built; runs/ and the downloaded datasets stay
 	@if [ -e $(VENV) ] && [ ! -e $(MADE) ]; then echo "$(VENV) was not made by make and stays: delete it by hand" >&2; else rm -rf $(VENV); fi
