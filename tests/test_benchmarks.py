@@ -59,6 +59,7 @@ def test_the_whole_table(bench, monkeypatch, tmp_path, capsys):
         "the exact loss alone, batch 128": 5,
         "the exact loss alone, 10 classes": 4,
         "loss and backward, 256 x 100": 9,
+        "a bare step of the networks for CIFAR, batch 64": 3,
     }
     assert (table["milliseconds"] > 0).all()
     assert {"commit", "torch", "threads", "date"} <= set(table.columns)

@@ -90,7 +90,7 @@ def watch(split, path):
     torch.save({"taken": taken, "drawn": drawn}, path)
 
 
-def experiment(folder):
+def interrupted(folder):
     """Run an experiment with a warm-up; process 0 dies once, after the third epoch of all."""
     experiment.recipe = short
     seen, killed = [], folder / "killed"
@@ -108,7 +108,7 @@ def experiment(folder):
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    experiment(Path(sys.argv[1]))
+    interrupted(Path(sys.argv[1]))
     compare(Path(sys.argv[1]))
     sys.exit()
 

@@ -32,9 +32,9 @@ CATALOGUE.register(
 class Focal(NoisyLabelLoss):
     """Cross-entropy weighted by (1 - p_y)^2 (Lin et al., 2017)."""
 
-    def _loss(self, z, y, peers):
-        log_p = z.log_softmax(1).gather(1, y[:, None])[:, 0]
-        return -((1 - log_p.exp()) ** 2 * log_p).mean()
+    def _rows(self, batch):
+        log_p = batch.z.log_softmax(1).gather(1, batch.y[:, None])[:, 0]
+        return -((1 - log_p.exp()) ** 2) * log_p
 
 
 METHODS.register(
