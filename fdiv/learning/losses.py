@@ -43,11 +43,11 @@ from fdiv.learning.checks import (
     prior_of_labels,
     warn_of_probabilities,
 )
-from fdiv.learning.imbalance import losable_classes
 from fdiv.names import choose
 from fdiv.noise.matrices import transition as checked_transition
 from fdiv.theory.divergences import DIVERGENCES, Divergence, slopes
 from fdiv.theory.divergences import divergence as look_up
+from fdiv.theory.robustness import lost_classes
 
 __all__ = [
     "DMI",
@@ -426,7 +426,7 @@ class FDivLoss(_ProductLoss):
         exceed 1, and Pearson does best. A D_f with f(0) = inf has no maximum there and is refused. Where g
         or f*(g) is steeper than 1e4 it goes on as a straight line.
     label_prior: P(Y~); None counts the labels seen in training, or is the margin of J for the plug-in. Where
-        classes are so unbalanced that the fixed g gives one up (``fdiv.learning.imbalance``), a warning says
+        classes are so unbalanced that the fixed g gives one up (``fdiv.theory.robustness``), a warning says
         so. "balanced" takes the labels of Q (with T: the clean ones) as equally frequent: then all classes
         cost the same, and for every divergence the class of the largest score is that of the largest
         P(Y~=y|x), as with cross-entropy. To let rare classes count more than that, give ``weight``.
@@ -682,12 +682,12 @@ class FDivLoss(_ProductLoss):
             )
 
     def _losable(self, prior: Any, slack: Any = 0.0) -> list[int]:
-        """The classes that the fixed g of probabilities gives up, see ``fdiv.learning.imbalance``."""
+        """The classes that the fixed g of probabilities gives up, see ``fdiv.theory.robustness``."""
         if self.variational == "plugin" or self.score == "logit" or self._T is not None:
             return []
         if self._given_prior is not None:
             prior = self._given_prior.values
-        return losable_classes(self.divergence, self._clean(prior), slack=slack)
+        return lost_classes(self.divergence, self._clean(prior), slack=slack)
 
     def _clean(self, prior: Any) -> np.ndarray:
         """The prior of the labels that the objective is about: with T, the clean ones."""
@@ -701,7 +701,7 @@ class FDivLoss(_ProductLoss):
 
     def _cure(self, prior: Any) -> str:
         prior = self._clean(prior if self._given_prior is None else self._given_prior.values)
-        fit = [name for name, d in DIVERGENCES.items() if not losable_classes(d, prior)]
+        fit = [name for name, d in DIVERGENCES.items() if not lost_classes(d, prior)]
         return f"use {_either(fit)}, or label_prior='balanced'"
 
     def _warn_of_imbalance(self, prior: Any, slack: Any = 0.0) -> bool:

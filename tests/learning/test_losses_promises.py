@@ -13,7 +13,6 @@ import torch
 from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from fdiv.learning.imbalance import imbalance_limit, losable_classes
 from fdiv.learning.losses import (
     DMI,
     BackwardCorrection,
@@ -29,6 +28,7 @@ from fdiv.learning.losses import (
 from fdiv.noise.estimate import estimate_transition
 from fdiv.noise.matrices import uniform
 from fdiv.theory.divergences import DIVERGENCES, divergence
+from fdiv.theory.robustness import imbalance_limit, lost_classes
 
 ALL = tuple(DIVERGENCES)
 FORWARD = tuple(name for name, d in DIVERGENCES.items() if trains_forward(d))
@@ -88,7 +88,7 @@ def test_the_condition_of_imbalance_is_that_of_trying_every_v(name, classes, par
         margin = (value[own].max() - value[~own].max()).item()
         if abs(margin) > (1e-5 if classes == 2 else 2e-3):  # beyond what the grid can tell
             decided += 1
-            assert (y in losable_classes(name, prior)) == (margin < 0), prior
+            assert (y in lost_classes(name, prior)) == (margin < 0), prior
     assert decided > 15
 
 
@@ -102,7 +102,7 @@ def test_the_limits_of_two_classes_in_closed_form():
         for share, lost in ((limit - 1e-6, []), (limit + 1e-6, [0])):
             if share < 1:
                 rest = (1 - share) / (classes - 1) * np.ones(classes - 1)
-                assert losable_classes(name, [share, *rest]) == lost
+                assert lost_classes(name, [share, *rest]) == lost
 
 
 def test_a_class_that_cannot_be_predicted_is_said_in_one_sentence():
@@ -153,7 +153,7 @@ def test_clean_data_of_90_to_10_with_a_balanced_product(name):
             loss(model(x), y).backward()
             optimiser.step()
         right = [(model(x).argmax(1)[y == k] == k).float().mean().item() for k in (0, 1)]
-        if balanced or not losable_classes(name, [0.92, 0.08]):
+        if balanced or not lost_classes(name, [0.92, 0.08]):
             assert np.mean(right) > 0.95
         else:
             assert right[0] < 0.5
