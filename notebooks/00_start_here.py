@@ -375,12 +375,12 @@ def precision_and_recall(predicted, noisy, clean):
 exercises.precision_and_recall(precision_and_recall)
 
 # %% [markdown]
-# <details><summary>Hint</summary>
+# <details><summary>Hint 1</summary>
 #
 # You need two masks: `suspicious = predicted != noisy` and `wrong = noisy != clean`. Which examples are in both?
 #
 # </details>
-# <details><summary>Hint</summary>
+# <details><summary>Hint 2</summary>
 #
 # Both shares have the same numerator, the number of labels that are suspicious *and* wrong. They differ in what it is divided by.
 #

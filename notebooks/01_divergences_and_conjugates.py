@@ -46,8 +46,7 @@ from fdiv.course import (
 )
 from fdiv.course.exercises import nb01 as exercises
 from fdiv.datasets import digits
-from fdiv.theory import DIVERGENCES, Interval, divergence
-from fdiv.theory.divergences import Divergence
+from fdiv.theory import DIVERGENCES, divergence
 from fdiv.theory.robustness import imbalance_limit
 
 check_parameters(MODE=MODE, SEED=SEED)
@@ -122,26 +121,9 @@ assert_close(kl_by_hand(p, q), kl(p, q))
 print(f"TV {tv(p, q):.6f}   KL {kl(p, q):.6f}")
 
 # %% [markdown]
-# Look at KL's generator for a moment: $r\log r$ is *negative* for ratios below 1.
-
-# %% tags=["predict"]
-predict(
-    "KL's f is negative for every ratio between 0 and 1. Can the divergence come out negative?",
-    [
-        "Yes, if most ratios are below 1",
-        "No: the ratios average to 1, and convexity does the rest",
-        "Only if P and Q have different outcomes",
-    ],
-    answer=1,
-    why=[
-        "They cannot all be below 1: p and q both sum to 1, so what P has less of in one place it has more of in another.",
-        "The average of r under Q is the sum of p, which is 1. For a convex f the average of f(r) is at least f at the average, f(1) = 0. That is Jensen's inequality.",
-        "Then a ratio is 0 or infinite, and the divergence only gets larger.",
-    ],
-)
-
-# %% [markdown]
-# The same $P$ and $Q$, and three generators that differ by a multiple of $r - 1$. The bars under the curves do not move:
+# Look at KL's generator for a moment: $r\log r$ is *negative* for ratios below 1. Can the divergence come out negative? It cannot: under $Q$ the ratios average to $\sum q\,r = \sum p = 1$, and for a convex $f$ the average of $f(r)$ is at least $f$ at the average, $f(1) = 0$. That is Jensen's inequality.
+#
+# There is another way to see it. Here are the same $P$ and $Q$, and three generators that differ by a multiple of $r - 1$; the legend tells what each makes of them.
 
 # %%
 tilted = {c: lambda r, c=c: kl.f(r) + c * (r - 1) for c in (-1.0, -0.5, 0.0)}
@@ -313,12 +295,12 @@ def pearson_conjugate(u):
 exercises.pearson_conjugate(pearson_conjugate)
 
 # %% [markdown]
-# <details><summary>Hint</summary>
+# <details><summary>Hint 1</summary>
 #
 # $f'(r) = 2(r-1)$. Solve $u = f'(r)$ for $r$, and put that $r$ into $u\,r - f(r)$.
 #
 # </details>
-# <details><summary>Hint</summary>
+# <details><summary>Hint 2</summary>
 #
 # For which $u$ would that $r$ be negative? There the best $r$ is 0, as with total variation below $-\tfrac12$.
 #
@@ -664,7 +646,9 @@ figure = go.Figure(go.Bar(y=labels_of, x=bars, orientation="h", marker_color=col
 figure.update_traces(text=[f"{a:.1%}" for a in bars], textposition="outside")
 title = "Accuracy on clean test digits"
 figure.update_layout(title=title, height=440, margin_l=190, showlegend=False)
-figure.update_xaxes(tickformat=".0%", range=(0, 1.15)).update_yaxes(autorange="reversed")
+figure.update_xaxes(tickformat=".0%", range=(0, 1.15)).update_yaxes(
+    autorange="reversed"
+)
 
 # %% [markdown]
 # Two things to see. The eight increasing ones are equal, within what a seed does. And the decreasing one is not at chance: it is an **anti-classifier**. Before you train with an activation, check which way it goes. (This is no invented danger: [notebook 11](11_reading_the_paper_critically.ipynb) has the story of three printed signs.)
@@ -696,7 +680,7 @@ table
 #
 # ### Exercise 4 ★★★: A ninth divergence
 #
-# *Triangular discrimination* is $\sum_z (p-q)^2/(p+q)$. Return it as a `Divergence` with the name `"triangular"`. The fields: `generator` $f$, `slope` $f'$, `at_zero` $= f(0)$, `dual` $f^*$ (over $r \ge 0$), `domain`, an increasing `activation` into it, and `conjugate_of_activation` $= f^*(g_f(v))$. The checker goes through them in this order, so fill in one after the other; `fdiv.theory.divergences.register(triangular())` would then make every function of the package know it.
+# *Triangular discrimination* is $\sum_z (p-q)^2/(p+q)$. Return it as a `Divergence` with the name `"triangular"`; start with `from fdiv.theory.divergences import Divergence, Interval`. The fields: `generator` $f$, `slope` $f'$, `at_zero` $= f(0)$, `dual` $f^*$ (over $r \ge 0$), `domain`, an increasing `activation` into it, and `conjugate_of_activation` $= f^*(g_f(v))$. The checker goes through them in this order, so fill in one after the other; `fdiv.theory.divergences.register(triangular())` would then make every function of the package know it.
 
 
 # %% tags=["exercise", "nbval-check-output"]
@@ -707,19 +691,19 @@ def triangular():
 exercises.triangular(triangular)
 
 # %% [markdown]
-# <details><summary>Hint: the generator</summary>
+# <details><summary>Hint 1</summary>
 #
-# Divide by $q$ and write $r$ for $p/q$: $f(r) = (r-1)^2/(r+1)$.
-#
-# </details>
-# <details><summary>Hint: the slope and the domain</summary>
-#
-# With $(r-1) = (r+1) - 2$ you get $f(r) = r - 3 + 4/(r+1)$, so $f'(r) = 1 - 4/(r+1)^2$. It starts at $f'(0) = -3$ and ends at 1.
+# The generator: divide by $q$ and write $r$ for $p/q$: $f(r) = (r-1)^2/(r+1)$.
 #
 # </details>
-# <details><summary>Hint: the conjugate</summary>
+# <details><summary>Hint 2</summary>
 #
-# Solve $u = f'(r)$: with $w = \sqrt{1-u}$ it is $r = 2/w - 1$. Put it into $u\,r - f(r)$ and simplify. Below $u = -3$ the best $r$ is 0, as for total variation below $-\tfrac12$; there $w$ stays at 2.
+# The slope: with $(r-1) = (r+1) - 2$ you get $f(r) = r - 3 + 4/(r+1)$, so $f'(r) = 1 - 4/(r+1)^2$. It starts at $f'(0) = -3$ and ends at 1.
+#
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# The conjugate: solve $u = f'(r)$. With $w = \sqrt{1-u}$ it is $r = 2/w - 1$. Put it into $u\,r - f(r)$ and simplify. Below $u = -3$ the best $r$ is 0, as for total variation below $-\tfrac12$; there $w$ stays at 2.
 #
 # </details>
 # <details><summary>Solution</summary>
@@ -727,6 +711,9 @@ exercises.triangular(triangular)
 # $u\,r - f(r) = (1-w^2)(2/w - 1) - (2/w - 4 + 2w) = (1-w)(3-w)$.
 #
 # ```python
+# from fdiv.theory.divergences import Divergence, Interval
+#
+#
 # def triangular():
 #     def dual(u):
 #         w = torch.sqrt(1 - u).clamp(max=2)
