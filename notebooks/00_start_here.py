@@ -100,7 +100,7 @@ noisy = torch.where(
 # %% [markdown]
 # Here are twelve training examples as the learner sees them. The label it gets stands above each image; *was* marks a flip and tells what the learner is never told.
 
-# %%
+# %% tags=["fold"]
 captions = [
     f"{n}  (was {c})" if n != c else f"{n}"
     for n, c in zip(noisy[:12], clean[:12], strict=True)
@@ -228,7 +228,7 @@ predict(
 # %% [markdown]
 # Each line is one training, epoch by epoch:
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["nbval-ignore-output", "fold"]
 epochs = list(range(1, EPOCHS + 1))
 accuracy = {
     m: [(t == data.test_labels).double().mean().item() for _, t in history[m]]
@@ -247,7 +247,7 @@ curves_figure(
 # %% [markdown]
 # Both are good at first. Then cross-entropy falls, epoch by epoch, while total variation stays where it was. **What is cross-entropy doing all that time?** Look at the training examples whose label was flipped, and count how many of those wrong labels the model repeats.
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["nbval-ignore-output", "fold"]
 memorised = {
     m: [(p[flipped] == noisy[flipped]).double().mean().item() for p, _ in history[m]]
     for m in history
@@ -318,7 +318,7 @@ predict(
 # In JupyterLab the next figure has a slider. It starts at the last epoch: drag it to the left, back in time, and **watch the orange part of the left bar shrink**. (On a web page it is drawn once, at the last epoch.)
 
 
-# %% tags=["interactive", "nbval-ignore-output"]
+# %% tags=["interactive", "nbval-ignore-output", "fold"]
 def verdict_shares(predicted):
     said_truth = (predicted == clean)[flipped].double().mean().item()
     said_label = (predicted == noisy)[flipped].double().mean().item()
@@ -344,7 +344,7 @@ explore(verdicts_figure, epoch=(1, EPOCHS, 1))
 # One image at a time: six of the flipped examples, and what cross-entropy makes of them as it trains. This slider works on a web page, too. **Find the epoch at which each of the six gives in.**
 
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["nbval-ignore-output", "fold"]
 def memorising_figure(epoch=5):
     some = flipped.nonzero()[:6, 0]
     said = history["ce"][epoch - 1][0][some]
@@ -429,7 +429,7 @@ exercises.precision_and_recall(precision_and_recall)
 #
 # What this notebook said, as assertions with a margin. If one were false, this cell would fail, and so would the tests of the project.
 
-# %% tags=["claim", "nbval-check-output"]
+# %% tags=["claim", "nbval-check-output", "fold"]
 last = {m: accuracy[m][-1] for m in history}
 saying = {m: verdict_shares(history[m][-1][0]) for m in history}
 claim(

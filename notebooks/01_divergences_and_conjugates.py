@@ -62,7 +62,7 @@ first_two = ["tv", "kl"]
 # One coin shows heads with probability $p$, the other with probability $q$. How different are they? Two classical answers, **total variation** (TV) and **Kullback and Leibler's divergence** (KL), are the heights of the two lines; the slider moves the second coin. **Find what the two lines agree on, and what they quarrel about.**
 
 
-# %%
+# %% tags=["fold"]
 grid = torch.linspace(0.005, 0.995, 199)
 
 
@@ -125,7 +125,7 @@ print(f"TV {tv(p, q):.6f}   KL {kl(p, q):.6f}")
 #
 # There is another way to see it. Here are the same $P$ and $Q$, and three generators that differ by a multiple of $r - 1$; the legend tells what each makes of them.
 
-# %%
+# %% tags=["fold"]
 tilted = {c: lambda r, c=c: kl.f(r) + c * (r - 1) for c in (-1.0, -0.5, 0.0)}
 ratios = torch.linspace(0.02, 3, 150)
 figure = go.Figure()
@@ -230,7 +230,7 @@ predict(
     [
         "It runs away again: infinity",
         "-1/2: the best place is r = 0",
-        "-2: the formula f*(u) = u goes on",
+        "-2: the formula $f^*(u) = u$ goes on",
     ],
     answer=1,
     why=[
@@ -267,7 +267,7 @@ assert_close(fall, torch.full((4,), -0.5), rtol=0, atol=1e-4)
 # %% [markdown]
 # Both generators, and beside them their conjugates:
 
-# %%
+# %% tags=["fold"]
 u = torch.linspace(-2, 1.4, 341)
 
 
@@ -343,7 +343,7 @@ def variational_difference(d, g):
 # By symmetry $g$ has two values to choose, one where $h$ is right and one where it is wrong. In JupyterLab, drag both until the bar reaches the dashed line. A $g$ outside the domain is worth $-\infty$ and shows no bar.
 
 
-# %% tags=["interactive"]
+# %% tags=["interactive", "fold"]
 def reach_figure(name="tv", where_right=0.2, where_wrong=0.0):
     d, g = divergence(name), torch.where(right, where_right, where_wrong)
     value, target = variational_difference(d, g).item(), d(joint, product).item()
@@ -375,14 +375,14 @@ predict(
     why=[
         "No g at all can lift the bound above D: that is what the inequality says.",
         "KL's does. But total variation has its best g at the very edge of its domain, ±1/2.",
-        "At g* = ±1/2 it already stands on the edge of its domain. One step further f* is infinite.",
+        "At $g^* = \\pm\\tfrac12$ it already stands on the edge of its domain. One step further $f^*$ is infinite.",
     ],
 )
 
 # %% [markdown]
 # The share of $D$ that is reached along the walk:
 
-# %%
+# %% tags=["fold"]
 steps = torch.linspace(0, 1.6, 81)
 
 
@@ -447,7 +447,7 @@ generators_figure()
 # They differ at the ends. Near $r = 0$ (an outcome that $P$ avoids) reverse KL, Neyman and Jeffrey shoot up without limit; for large $r$ (an outcome that $Q$ avoids) Pearson grows like $r^2$, KL and Jeffrey like $r\log r$, the other five at most like $r$. **Where $f$ is steep, a few wild outcomes dominate the sum.** In JupyterLab, pick one. A line on the right that stops is a domain with an edge.
 
 
-# %% tags=["interactive"]
+# %% tags=["interactive", "fold"]
 def one_generator_figure(name="js"):
     d = divergence(name)
     title = f"{d.title}: f* is finite for {d.domain}"
@@ -471,14 +471,14 @@ predict(
     why=[
         "At the ends they do. But where two coins are nearly alike, only the shape of f around r = 1 counts.",
         "These pairs exchange P and Q, and the pairs differ far away. Near p = q even that disappears.",
-        "Near r = 1 every smooth f is a parabola, f(r) ≈ f''(1)/2 (r-1)², once its slope there is taken out; and a slope changes no divergence.",
+        "Near r = 1 every smooth f is a parabola, $f(r) \\approx \\tfrac12 f''(1)\\,(r-1)^2$, once its slope there is taken out; and a slope changes no divergence.",
     ],
 )
 
 # %% [markdown]
 # Zoom in on the middle, or hide lines by a click:
 
-# %%
+# %% tags=["fold"]
 curvature = {"js": 0.5, "squared-hellinger": 0.5, "kl": 1.0, "reverse-kl": 1.0}
 curvature |= {"pearson": 2.0, "neyman": 2.0, "jeffrey": 2.0, "tv": 1.0}
 P, half = torch.stack([grid, 1 - grid], 1), torch.tensor([0.5, 0.5])
@@ -501,7 +501,7 @@ curves_figure(
 # Three outcomes make a triangle: each point is a distribution, each corner a sure outcome. **Compare the shape of the contours** of total variation (straight, a hexagon) and of Pearson (ellipses). Values above 2 are drawn as 2.
 
 
-# %%
+# %% tags=["fold"]
 def triangle_figure(divergence_from_Q="tv"):
     d, third = divergence(divergence_from_Q), torch.tensor([0.3, 0.3, 0.4])
     title = f"{d.title} of every P from Q = (0.3, 0.3, 0.4)"
@@ -525,7 +525,7 @@ with_slider(triangle_figure, divergence_from_Q=list(DIVERGENCES))
 #
 # Here are the eight activations, and beside them the optimal $g^*$. Both increase, and both respect the same ceiling.
 
-# %%
+# %% tags=["fold"]
 scores = torch.linspace(-3, 3, 121)
 fixed = {n: divergence(n).activation(scores) for n in DIVERGENCES}
 optimal = {n: divergence(n).derivative(ratios) for n in DIVERGENCES}
@@ -547,7 +547,7 @@ predict(
     why=[
         "Over all real numbers they are. On a piece of length one even an exponential looks rather straight.",
         "The three straight ones are indeed those without an edge. But the others bend only a little.",
-        "None strays from the diagonal by more than an eighth, and neither does f*(g_f). In training the eight differ far less than their formulas.",
+        "None strays from the diagonal by more than an eighth, and neither does $f^*(g_f)$. In training the eight differ far less than their formulas.",
     ],
 )
 
@@ -638,8 +638,8 @@ predict(
 # %% [markdown]
 # The bars are accuracies on the clean test digits:
 
-# %% tags=["nbval-ignore-output"]
-labels_of = [*titles, "Squared Hellinger, decreasing"]
+# %% tags=["nbval-ignore-output", "fold"]
+labels_of = [*titles, "Hellinger, decreasing"]
 bars = [*accuracy.values(), wrong_way]
 colours = [line_style(n)["color"] for n in DIVERGENCES] + ["#D40000"]
 figure = go.Figure(go.Bar(y=labels_of, x=bars, orientation="h", marker_color=colours))
@@ -651,13 +651,13 @@ figure.update_xaxes(tickformat=".0%", range=(0, 1.15)).update_yaxes(
 )
 
 # %% [markdown]
-# Two things to see. The eight increasing ones are equal, within what a seed does. And the decreasing one is not at chance: it is an **anti-classifier**. Before you train with an activation, check which way it goes. (This is no invented danger: [notebook 11](11_reading_the_paper_critically.ipynb) has the story of three printed signs.)
+# Two things to see. The eight increasing ones are equal, within what a seed does. And the decreasing one is not at chance: it is an **anti-classifier**. Before you train with an activation, check which way it goes. (This is no invented danger: notebook 11 has the story of three printed signs.)
 #
 # ## 8 Then why eight?
 #
 # An honest question. On balanced, clean digits it made no difference which divergence we took. Here is what sets them apart, computed from their formulas alone.
 
-# %%
+# %% tags=["nbval-check-output", "fold"]
 ends = torch.tensor([0.0, 1.0])
 rows = []
 for name in DIVERGENCES:
@@ -674,7 +674,7 @@ table
 # %% [markdown]
 # - **Imbalance.** If all labels are equally frequent, the probability of a random label is the same for every prediction, $\rho$ drops out, and the straight-line objective is the mean absolute error for *all eight* (Ghosh et al., 2017). If one label is frequent, $\rho$ is the price of saying it. The last column is the largest share of one class, out of two, at which the objective still wants that class to be predicted at all, without any noise: only total variation and KL have no such limit.
 # - **Ends.** With a free score in place of a probability, $g$ can go where it likes, and then the ends decide: where $f(0)$ or the slope at infinity is $\infty$, a single rare outcome can dominate.
-# - **Noise.** Wrong labels change $P$ and $Q$. Which divergences still rank classifiers rightly then, and with what guarantee? That needs the noise written down first, and is the question of the next two notebooks and of notebook 12.
+# - **Noise.** Wrong labels change $P$ and $Q$. Which divergences still rank classifiers rightly then, and with what guarantee? That needs the noise written down first, and is the question of the next two notebooks, and of notebook 12, where each divergence gets its exact promise.
 #
 # So: on probabilities, with balanced labels, take the one you like. Otherwise, know which one you took.
 #
