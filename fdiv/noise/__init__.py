@@ -22,6 +22,7 @@ from fdiv.noise.corrupt import (
     weak_annotator,
 )
 from fdiv.noise.estimate import TransitionEstimate, estimate_transition
+from fdiv.noise.how_many import WrongLabels, count_wrong_labels
 from fdiv.noise.matrices import asymmetric, pair, random_flip, sparse, symmetric, transition, uniform
 from fdiv.noise.paper import (
     DATASETS,
@@ -42,11 +43,13 @@ __all__ = [
     "Pattern",
     "ReleasedLabels",
     "TransitionEstimate",
+    "WrongLabels",
     "asymmetric",
     "corrupt",
     "corrupt_by_annotator",
     "corrupt_by_instance",
     "corrupt_exact_counts",
+    "count_wrong_labels",
     "estimate_transition",
     "labels_sha256",
     "noise_card",
