@@ -12,6 +12,7 @@ Conventions:
 * Random labels follow from a seed, an integer or a NumPy ``Generator``, and are the same on every platform.
 """
 
+from fdiv.noise.annotators import Annotators, dawid_skene
 from fdiv.noise.card import NoiseCard, noise_card
 from fdiv.noise.corrupt import (
     corrupt,
@@ -40,6 +41,7 @@ __all__ = [
     "DATASETS",
     "FIGURE_STEPS",
     "PATTERNS",
+    "Annotators",
     "NoiseCard",
     "Pattern",
     "ReleasedLabels",
@@ -51,6 +53,7 @@ __all__ = [
     "corrupt_by_instance",
     "corrupt_exact_counts",
     "count_wrong_labels",
+    "dawid_skene",
     "estimate_transition",
     "labels_sha256",
     "noise_card",
