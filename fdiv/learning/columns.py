@@ -59,9 +59,6 @@ def _text_columns(X: Any) -> list[Any]:
     """The columns of a DataFrame that hold no numbers; one that cannot be spelled out is refused."""
     if not isinstance(X, pd.DataFrame):
         return []
-    if not X.columns.is_unique:
-        twice = X.columns[X.columns.duplicated()][0]
-        raise ValueError(f"X has two columns called {twice!r}: rename one, or leave it out")
     texts = [name for name in X if not pd.api.types.is_numeric_dtype(X[name]) or X[name].dtype == bool]
     for name in texts:
         column = X[name]

@@ -168,6 +168,9 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
     def _checked(self, X: Any, reset: bool) -> Any:
         """``X``, its columns counted and compared with those of training; values are looked at later."""
         if isinstance(X, pd.DataFrame):
+            if not X.columns.is_unique:
+                twice = X.columns[X.columns.duplicated()][0]
+                raise ValueError(f"X has two columns called {twice!r}: rename one, or leave it out")
             validate_data(self, X, reset=reset, skip_check_array=True)
             if len(X) < 1 or X.shape[1] < 1:
                 check_array(np.empty(X.shape))  # scikit-learn's sentence
