@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         PeerLoss,
     )
     from fdiv.noise.estimate import estimate_transition
+    from fdiv.noise.votes import votes_to_soft
     from fdiv.theory.divergences import DIVERGENCES, Divergence, divergence
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "explore",
     "rank_label_errors",
     "show_environment",
+    "votes_to_soft",
 ]
 
 __getattr__, __dir__, _ = lazily(
@@ -51,6 +53,7 @@ __getattr__, __dir__, _ = lazily(
     {
         "theory.divergences": ("DIVERGENCES", "Divergence", "divergence"),
         "noise.estimate": ("estimate_transition",),
+        "noise.votes": ("votes_to_soft",),
         "learning.losses": (
             "DMI",
             "BackwardCorrection",

@@ -6,6 +6,7 @@ __getattr__, __dir__, __all__ = lazily(
     "fdiv.course",
     {
         "lesson": ("ClaimError", "check_parameters", "claim", "seed_everything", "show_environment"),
+        "prediction": ("Prediction", "predict"),
         "controls": ("LiveFigure", "explore"),
         "runs": ("kept_folder", "log_epoch", "watched"),
         "figures": (

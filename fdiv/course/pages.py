@@ -16,6 +16,7 @@ from nbconvert.filters import markdown2html
 from nbformat import NotebookNode
 
 from fdiv.course.notebooks import count_claims
+from fdiv.course.prediction import PREDICTION, Prediction, inline
 from fdiv.course.widgets import FIGURE, Figure, scripts
 from fdiv.files import write_text
 
@@ -98,6 +99,9 @@ def _body(notebook: NotebookNode) -> str:
         for output in cell.get("outputs", []):
             if FIGURE in output.get("data", {}):
                 output.data = NotebookNode({"text/html": Figure(**output.data[FIGURE]).html()})
+            elif PREDICTION in output.get("data", {}):
+                asked = _question(Prediction(**output.data[PREDICTION]))
+                output.data = NotebookNode({"text/html": asked})
             elif PLOTLY in output.get("data", {}):
                 figures += 1
                 figure = output.data[PLOTLY]
@@ -107,6 +111,22 @@ def _body(notebook: NotebookNode) -> str:
     exporter = HTMLExporter(template_name="basic", exclude_input_prompt=True, exclude_output_prompt=True)
     body, _ = exporter.from_notebook_node(drawn)
     return body
+
+
+def _question(asked: Prediction) -> str:
+    """A prediction as a form of radio buttons; without JavaScript, its answer is folded."""
+    options = "".join(
+        f'<div class="option"><label><input type="radio" name="predict-{asked.key}" value="{number}"> '
+        f'<span>{inline(option)}</span></label><p class="because" hidden>{inline(why)}</p></div>'
+        for number, (option, why) in enumerate(zip(asked.options, asked.why, strict=True))
+    )
+    return (
+        f'<form class="predict" data-key="{asked.key}" data-answer="{asked.answer}">'
+        f"<fieldset><legend><strong>Predict.</strong> {inline(asked.question)}</legend>{options}</fieldset>"
+        '<p class="choose"><button type="submit">Check my guess</button> '
+        '<button type="button" class="show">Show me</button></p><p class="verdict" role="status"></p></form>'
+        f"<noscript>{asked.html()}</noscript>"
+    )
 
 
 def _link_pages(body: str, names: Collection[str]) -> str:

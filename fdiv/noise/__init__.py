@@ -32,6 +32,7 @@ from fdiv.noise.paper import (
     released_labels,
 )
 from fdiv.noise.settings import CLEAN, PATTERNS, Pattern
+from fdiv.noise.votes import votes_to_soft
 
 __all__ = [
     "CLEAN",
@@ -59,5 +60,6 @@ __all__ = [
     "symmetric",
     "transition",
     "uniform",
+    "votes_to_soft",
     "weak_annotator",
 ]
