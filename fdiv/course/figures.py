@@ -22,23 +22,24 @@ LABELLINGS = {
 }
 OTHER = ("#999999", "longdash")
 GRID = "#E3E6EA"
-INK = "#222B36"
+INK = "#222B36"  # on light cells
+BOTH = "#66717D"  # to be read on white and on black: JupyterLab has both, and a page puts its own in place
 TOP = 3**0.5 / 2  # the height of a triangle of side 1
 
 _AXIS = {
-    "gridcolor": GRID,
-    "zerolinecolor": "#B8BFC8",
-    "linecolor": "#B8BFC8",
+    "gridcolor": "rgba(128,140,152,0.22)",
+    "zerolinecolor": "rgba(128,140,152,0.6)",
+    "linecolor": "rgba(128,140,152,0.6)",
     "ticks": "outside",
     "title": {"standoff": 8},
 }
 
-# White paper, so that a figure is legible on a dark page too; small, because every stored figure carries it.
+# No paper, so that a figure is at home on a dark page too; small, because every stored figure carries it.
 pio.templates["fdiv"] = go.layout.Template(
     layout={
-        "font": {"family": "system-ui, sans-serif", "size": 13, "color": INK},
-        "paper_bgcolor": "white",
-        "plot_bgcolor": "white",
+        "font": {"family": "system-ui, sans-serif", "size": 13, "color": BOTH},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
         "xaxis": _AXIS,
         "yaxis": _AXIS,
         "margin": {"l": 60, "r": 20, "t": 56, "b": 50},
