@@ -9,7 +9,7 @@ __getattr__, __dir__, __all__ = lazily(
         "prediction": ("Prediction", "predict"),
         "controls": ("LiveFigure", "explore"),
         "runs": ("kept_folder", "log_epoch", "trained", "watched", "watched_together"),
-        "samples": ("CLOTHES", "THINGS", "photographs_figure", "samples"),
+        "samples": ("CLOTHES", "THINGS", "image_samples", "photographs_figure"),
         "figures": (
             "bars_figure",
             "beside_figure",

@@ -46,10 +46,10 @@ class Samples:
         ]
 
 
-def samples(dataset: str, noise: str) -> Samples:
+def image_samples(dataset: str, noise: str) -> Samples:
     """Return a few images of a dataset with the labels that a run under ``noise`` is trained on.
 
-    >>> some = samples("mnist", "uniform-high")
+    >>> some = image_samples("mnist", "uniform-high")
     >>> some.images.shape, bool((some.clean == some.noisy).all())
     ((40, 28, 28), False)
     """
