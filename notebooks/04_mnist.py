@@ -438,7 +438,7 @@ best.top(5).drop(columns="score").assign(log_odds=best.log_odds[best.order[:5]])
 
 # %% tags=["predict"]
 predict(
-    "Cross-entropy after its last epoch has learned most wrong labels by heart. How well can it still point at them?",
+    "Cross-entropy after its last epoch has learned many of the wrong labels by heart. How well can it still point at them?",
     [
         "not at all: AUROC near 0.5, it believes every label",
         "worse than before, and still far better than chance",
