@@ -149,7 +149,7 @@ def _buttons(asked: Prediction) -> Any:
     verdict = ipywidgets.HTMLMath()
     box = ipywidgets.VBox()
     buttons = [
-        ipywidgets.Button(description=letter, tooltip=option, layout={"width": "44px"})
+        ipywidgets.Button(description=letter, tooltip=option, layout={"width": "44px", "flex": "none"})
         for letter, option in zip(LETTERS, asked.options, strict=False)
     ]
     show = ipywidgets.Button(description="show me", layout={"width": "96px"})

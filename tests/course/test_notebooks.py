@@ -250,6 +250,7 @@ def test_predictions_stand_before_what_they_hide(story):
     for place in places:
         (output,) = [o for o in cells[place].outputs if PREDICTION in o.get("data", {})]
         assert PREDICTION in output.data, "it is what the cell shows"
+        assert cells[place].metadata.jupyter.source_hidden, "its code would tell the answer"
         after = next(n for n in range(place + 1, len(cells)) if cells[n].cell_type == "code")
         assert after - place <= 3, "at most two cells of text stand between"
         assert cells[after].outputs, f"nothing is hidden by {cells[place].source[:80]}"

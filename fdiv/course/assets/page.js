@@ -42,7 +42,8 @@ function mountFigure(name, widget, core) {
   }
 }
 
-// Code that does not teach is folded; a click opens it.
+// Code that does not teach is folded; a click opens it. That of a question would tell its answer.
+for (const input of document.querySelectorAll(".celltag_predict > .input")) input.remove();
 for (const input of document.querySelectorAll(".celltag_fold > .input")) {
   const fold = document.createElement("details");
   fold.className = "folded";
