@@ -34,7 +34,8 @@ from fdiv.files import ROOT, write_text
 
 FOLDER = ROOT / "notebooks"
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
-FOLD = "fold"  # the tag of code that does not teach: imports, checks, plotting
+# Tags of code that is not shown: what does not teach (imports, checks, plotting), what would tell the answer.
+FOLD, PREDICT = "fold", "predict"
 CELL_TIMEOUT_QUICK = 300
 # The kernel's own log: warnings about its sockets, and now and then the interrupt that ends it. What a cell
 # does wrong comes back as an output, and a kernel that dies as an exception: neither passes through this log.
@@ -96,7 +97,7 @@ def tidy(notebook: NotebookNode) -> NotebookNode:
     seen: dict[str, int] = {}
     for cell in notebook.cells:
         cell.metadata = NotebookNode({k: v for k, v in cell.metadata.items() if k == "tags" and v})
-        if FOLD in cell.metadata.get("tags", []):
+        if {FOLD, PREDICT} & set(cell.metadata.get("tags", [])):
             cell.metadata.jupyter = NotebookNode(source_hidden=True)  # JupyterLab shows a bar in its place
         digest = hashlib.sha256(f"{cell.cell_type}\n{cell.source}".encode()).hexdigest()[:8]
         seen[digest] = seen.get(digest, 0) + 1

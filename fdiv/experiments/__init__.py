@@ -12,6 +12,7 @@ from fdiv.experiments.results import (
     paper_table,
     titled,
 )
+from fdiv.experiments.statistics import average_ranks, critical_difference, friedman, paired_difference
 
 __all__ = [
     "MODES",
@@ -19,10 +20,14 @@ __all__ = [
     "Experiment",
     "Plan",
     "accuracy_column",
+    "average_ranks",
     "beside",
     "check_mode",
+    "critical_difference",
     "errata",
+    "friedman",
     "our_accuracies",
+    "paired_difference",
     "paper_accuracies",
     "paper_robustness",
     "paper_table",

@@ -11,10 +11,18 @@ from fdiv.course import notebooks
 from fdiv.course.lesson import CLAIM_OK
 from fdiv.course.notebooks import FOLDER, NotebookError, find, parameters, read
 from fdiv.course.pages import PLOTLY
+from fdiv.course.prediction import PREDICTION
 
 SOURCES = find()
-OPENING = ("**Why.**", "Paper: ", "Time: ", "**You will be able to**", "**Contents**")
-CLOSING = ("## Claims checked", "## Summary", "## Exercises", "## Further reading", "**Next**")
+# A notebook has the shape of a story as soon as its opening cell asks a question.
+QUESTION = "**The question.**"
+OPENING = (QUESTION, "Paper: ", "Needs: ", "**Contents**")
+CLOSING = ("## Claims checked", "## Summary", "## Further reading", "## To be continued")
+OLD_OPENING = ("**Why.**", "Paper: ", "Time: ", "**You will be able to**", "**Contents**")
+OLD_CLOSING = ("## Claims checked", "## Summary", "## Exercises", "## Further reading", "**Next**")
+TIME = re.compile(r"Time: \d+ min to read, \d+ s to run \(quick\)")
+EXERCISE = re.compile(r"^### Exercise (\d+) (★{1,3}): \S.*$", re.MULTILINE)
+HINT, SOLUTION = r"<summary>Hint(?: \d)?</summary>", r"<summary>Solution</summary>"
 ROOM = 1_500_000
 LONGEST_CELL, P90_CELL = 40, 20
 
@@ -35,6 +43,21 @@ def code_cells(notebook):
 
 def tags(cell):
     return set(cell.metadata.get("tags", []))
+
+
+def is_story(notebook):
+    return QUESTION in notebook.cells[0].source
+
+
+def prose_of(notebook):
+    return "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+
+
+@pytest.fixture
+def story(stored):
+    if not is_story(stored):
+        pytest.skip("not a story yet")
+    return stored
 
 
 def text_of(output):
@@ -71,13 +94,30 @@ def test_fits_the_room(source):
 
 
 def test_opens_and_closes_like_the_others(source, stored):
+    opening_parts, closing = (OPENING, CLOSING) if is_story(stored) else (OLD_OPENING, OLD_CLOSING)
     opening = stored.cells[0].source
     assert opening.startswith(f"# {source.stem[:2]} · ")
-    assert [part for part in OPENING if part not in opening] == []
-    prose = "\n".join(cell.source for cell in stored.cells if cell.cell_type == "markdown")
-    places = [prose.find(part) for part in CLOSING]
-    assert -1 not in places, dict(zip(CLOSING, places, strict=True))
+    assert [part for part in opening_parts if part not in opening] == []
+    prose = prose_of(stored)
+    places = [prose.find(part) for part in closing]
+    assert -1 not in places, dict(zip(closing, places, strict=True))
     assert places == sorted(places)
+
+
+def test_a_story_says_what_was_so_far_how_long_it_takes_and_where_it_goes_on(source, story):
+    opening = story.cells[0].source
+    assert ("**So far.**" in opening) == (source.stem[:2] != "00")
+    assert opening.find("**So far.**") < opening.find(QUESTION)
+    assert TIME.search(opening), "Time: N min to read, M s to run (quick)"
+    end = prose_of(story).split("## To be continued")[1]
+    later = [one.stem for one in SOURCES if one.stem > source.stem]
+    if later:
+        assert f"({later[0]}.ipynb)" in end, "the end leads to the next notebook"
+
+
+def test_a_lesson_speaks_of_what_was_run(story):
+    shown = prose_of(story) + "".join(text_of(o) for cell in code_cells(story) for o in cell.outputs)
+    assert re.findall(r"\b0 runs\b|not run here yet", shown) == []
 
 
 def test_contents_are_the_headings(stored):
@@ -109,18 +149,22 @@ def lines_of_code(source):
 
 
 def test_cells_are_short(stored):
-    lengths = [len(lines_of_code(cell.source)) for cell in code_cells(stored)]
+    """What is folded may be longer than what a reader is asked to follow."""
+    cells = [cell for cell in code_cells(stored) if "predict" not in tags(cell)]
+    lengths = [len(lines_of_code(cell.source)) for cell in cells]
+    followed = [n for n, cell in zip(lengths, cells, strict=True) if "fold" not in tags(cell)]
     assert max(lengths) <= LONGEST_CELL
-    assert quantiles(lengths, n=10)[-1] <= P90_CELL
+    assert quantiles(followed if is_story(stored) else lengths, n=10)[-1] <= P90_CELL
 
 
 def test_no_two_code_cells_without_a_word_between(stored):
-    """A cell that only defines what the next one uses may stand directly before it."""
+    """A cell that only defines what the next one uses may stand directly before it; a question is words."""
     pairs = zip(stored.cells, stored.cells[1:], strict=False)
     silent = [
         a.source[:60]
         for a, b in pairs
         if a.cell_type == b.cell_type == "code"
+        and "predict" not in tags(a) | tags(b)
         and ast.parse(a.source).body[-1:][0].__class__ is not ast.FunctionDef
     ]
     assert silent == []
@@ -141,7 +185,7 @@ def test_after_training_every_printed_cell_says_how_it_is_compared(stored):
     trained = False
     for cell in code_cells(stored):
         trained = trained or "training" in tags(cell)
-        if trained and any(text_of(output) for output in cell.outputs):
+        if trained and "predict" not in tags(cell) and any(text_of(output) for output in cell.outputs):
             assert tags(cell) & {"nbval-ignore-output", "nbval-check-output"}, cell.source[:80]
 
 
@@ -167,11 +211,62 @@ def test_links_between_notebooks_lead_somewhere(stored):
 
 
 def test_every_exercise_has_a_hint_and_a_solution(stored):
-    prose = "\n".join(cell.source for cell in stored.cells if cell.cell_type == "markdown")
+    prose = prose_of(stored)
     exercises = [cell for cell in code_cells(stored) if "exercise" in tags(cell)]
-    assert 2 <= len(exercises) <= 4
-    for summary in ("Hint", "Solution"):
-        assert prose.count(f"<summary>{summary}</summary>") == len(exercises)
+    assert 2 <= len(exercises) <= 5
+    assert len(re.findall(SOLUTION, prose)) == len(exercises)
+    hints = len(re.findall(HINT, prose))
+    assert hints >= len(exercises) if is_story(stored) else hints == len(exercises)
+
+
+def test_exercises_stand_where_their_idea_is(story):
+    """Numbered and starred, each a heading, a stub, and its hints and solution folded in the cell below."""
+    prose = prose_of(story)
+    marks = EXERCISE.findall(prose)
+    stubs = [n for n, cell in enumerate(story.cells) if "exercise" in tags(cell)]
+    assert [int(number) for number, _ in marks] == list(range(1, len(stubs) + 1))
+    assert any(stars == "★★★" for _, stars in marks[-2:]), "one harder near the end"
+    ideas, end = prose.rfind("\n## ", 0, prose.find("## Claims checked")), prose.find("## Claims checked")
+    first, *_, last = [match.start() for match in EXERCISE.finditer(prose)]
+    assert first < ideas, "the first stands before the last section"
+    assert last < end
+    for number, stub in enumerate(stubs, 1):
+        above = [cell.source for cell in story.cells[:stub] if cell.cell_type == "markdown"][-1]
+        assert EXERCISE.findall(above)[-1:], f"exercise {number} has its heading right above it"
+        assert EXERCISE.findall(above)[-1][0] == str(number)
+        below = story.cells[stub + 1]
+        assert below.cell_type == "markdown"
+        assert re.search(HINT, below.source)
+        assert re.search(SOLUTION, below.source), f"exercise {number}: its solution is in the cell below it"
+        assert below.source.find("Hint") < below.source.find("Solution")
+
+
+def test_predictions_stand_before_what_they_hide(story):
+    cells = story.cells
+    places = [n for n, cell in enumerate(cells) if "predict" in tags(cell)]
+    assert 3 <= len(places) <= 5, "three or four a notebook"
+    calls = [n for n, cell in enumerate(cells) if cell.cell_type == "code" and "predict(" in cell.source]
+    assert calls == places, "a cell that calls predict is tagged so, and the other way round"
+    for place in places:
+        (output,) = [o for o in cells[place].outputs if PREDICTION in o.get("data", {})]
+        assert PREDICTION in output.data, "it is what the cell shows"
+        assert cells[place].metadata.jupyter.source_hidden, "its code would tell the answer"
+        after = next(n for n in range(place + 1, len(cells)) if cells[n].cell_type == "code")
+        assert after - place <= 3, "at most two cells of text stand between"
+        assert cells[after].outputs, f"nothing is hidden by {cells[place].source[:80]}"
+        assert after not in places
+
+
+def test_what_does_not_teach_is_folded(story):
+    assert "fold" in tags(code_cells(story)[1]), "imports and the check of the parameters"
+    imports = [
+        cell.source[:60]
+        for cell in code_cells(story)
+        if "fold" not in tags(cell)
+        and len(ast.parse(cell.source).body) > 0
+        and all(isinstance(n, ast.Import | ast.ImportFrom) for n in ast.parse(cell.source).body)
+    ]
+    assert imports == []
 
 
 @pytest.mark.parametrize("name", ["00", "00_start_here", "notebooks/00_start_here.ipynb", "00_start_here.py"])

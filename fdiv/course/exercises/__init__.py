@@ -19,11 +19,15 @@ class Wrong(Exception):
 
 
 class Exercise:
-    """A titled checker. Call it with an answer to have the verdict printed."""
+    """A titled checker. Call it with an answer to have the verdict printed.
 
-    def __init__(self, title: str, check: Callable[[object], None]) -> None:
+    because: one sentence that says, once the answer is right, why it matters.
+    """
+
+    def __init__(self, title: str, check: Callable[[object], None], because: str = "") -> None:
         self.title = title
         self.check = check
+        self.because = because
         self.__doc__ = check.__doc__
 
     def __call__(self, answer: object) -> None:
@@ -40,12 +44,20 @@ class Exercise:
             return f"not yet  {self.title}: {reason}"
         except Exception as error:
             return f"not yet  {self.title}: your answer raised {type(error).__name__}: {error}"
-        return f"right  {self.title}"
+        return f"right  {self.title}: {self.because}" if self.because else f"right  {self.title}"
 
 
-def exercise(title: str) -> Callable[[Callable[[object], None]], Exercise]:
-    """Make a checker function an ``Exercise`` called ``title``."""
-    return lambda check: Exercise(title, check)
+def exercise(title: str, because: str = "") -> Callable[[Callable[[object], None]], Exercise]:
+    """Make a checker function an ``Exercise`` called ``title``, which on success says why it matters.
+
+    >>> @exercise("1 the sum", because="Sums are everywhere.")
+    ... def total(answer):
+    ...     if answer != 3:
+    ...         raise Wrong("add 1 and 2")
+    >>> total(3)
+    right  1 the sum: Sums are everywhere.
+    """
+    return lambda check: Exercise(title, check, because)
 
 
 def number(value: Any) -> float:
