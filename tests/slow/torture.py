@@ -863,7 +863,13 @@ def wrong_answer(rng: random.Random) -> Any:
         ]
     )
     return rng.choice(
-        [fixed, lambda *_, **__: fixed, lambda *_, **__: (fixed, fixed), lambda x, *_: repr(x), lambda *_: 1 / 0]
+        [
+            fixed,
+            lambda *_, **__: fixed,
+            lambda *_, **__: (fixed, fixed),
+            lambda x, *_: repr(x),
+            lambda *_: 1 / 0,
+        ]
     )
 
 
