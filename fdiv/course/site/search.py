@@ -1,0 +1,52 @@
+"""The words of all pages, and where each stands: a small inverted index that a page loads as a script."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from fdiv.course.site.outline import Section
+
+SHOWN = 700  # characters of a section that are kept to show a hit in its sentence
+WORD = re.compile(r"[^\W_]+")
+# Too common to find anything by.
+COMMON = frozenset(
+    "a an and are as at be but by can do for from has have how if in is it its no not of on one or so that the"
+    " their them then there these they this to was we what when which who why will with you your".split()
+)
+
+
+def words_of(text: str) -> set[str]:
+    """Return the words of ``text`` by which it may be found.
+
+    >>> sorted(words_of("The matrix $T_{ij}$ of noise-rates"))
+    ['ij', 'matrix', 'noise', 'rates', 't']
+    """
+    return {word for word in WORD.findall(text.casefold()) if word not in COMMON}
+
+
+def index(pages: Iterable[tuple[str, str, Sequence[Section]]]) -> dict[str, Any]:
+    """Return what the search needs.
+
+    pages: name, title and sections of each.
+
+    The result has ``pages`` (file and title), ``sections`` (page, anchor, title, the beginning of its text) and
+    ``words``, for each word the numbers of its sections, and negative ones (-1 - number) where it is in a title.
+    """
+    listed: list[list[str]] = []
+    sections: list[list[Any]] = []
+    words: dict[str, list[int]] = defaultdict(list)
+    for name, title, parts in pages:
+        for part in parts:
+            heading = part.title or title
+            if not part.text and not part.title:
+                continue
+            number = len(sections)
+            sections.append([len(listed), part.anchor, heading, part.text[:SHOWN]])
+            titled = words_of(heading)
+            for word in sorted(titled | words_of(part.text)):
+                words[word].append(-1 - number if word in titled else number)
+        listed.append([f"{name}.html", title])
+    return {"pages": listed, "sections": sections, "words": dict(sorted(words.items()))}
