@@ -17,6 +17,7 @@ __version__ = "0.2.0"
 if TYPE_CHECKING:
     from fdiv.course.controls import explore
     from fdiv.course.lesson import claim, show_environment
+    from fdiv.learning.estimator import RobustClassifier
     from fdiv.learning.label_errors import rank_label_errors
     from fdiv.learning.losses import (
         DMI,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         PeerLoss,
     )
     from fdiv.noise.estimate import estimate_transition
+    from fdiv.noise.votes import votes_to_soft
     from fdiv.theory.divergences import DIVERGENCES, Divergence, divergence
 
 __all__ = [
@@ -38,12 +40,14 @@ __all__ = [
     "FDivLoss",
     "ForwardCorrection",
     "PeerLoss",
+    "RobustClassifier",
     "claim",
     "divergence",
     "estimate_transition",
     "explore",
     "rank_label_errors",
     "show_environment",
+    "votes_to_soft",
 ]
 
 __getattr__, __dir__, _ = lazily(
@@ -51,6 +55,7 @@ __getattr__, __dir__, _ = lazily(
     {
         "theory.divergences": ("DIVERGENCES", "Divergence", "divergence"),
         "noise.estimate": ("estimate_transition",),
+        "noise.votes": ("votes_to_soft",),
         "learning.losses": (
             "DMI",
             "BackwardCorrection",
@@ -59,6 +64,7 @@ __getattr__, __dir__, _ = lazily(
             "ForwardCorrection",
             "PeerLoss",
         ),
+        "learning.estimator": ("RobustClassifier",),
         "learning.label_errors": ("rank_label_errors",),
         "course.lesson": ("claim", "show_environment"),
         "course.controls": ("explore",),

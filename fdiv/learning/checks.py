@@ -35,20 +35,39 @@ def check_logits(logits: Any, name: str, num_classes: int | None) -> None:
         raise ValueError(f"{name} is an empty batch, which has no mean: skip it")
 
 
+def labels_are_floats(labels: Any) -> bool:
+    """Return whether labels are meant as probabilities."""
+    return isinstance(labels, Tensor) and labels.is_floating_point()
+
+
 def check_labels(labels: Any, name: str, shape: tuple[int, ...]) -> None:
     """Refuse what is not a tensor of integers of ``shape``."""
     kind = labels.dtype if isinstance(labels, Tensor) else type(labels).__name__
     if isinstance(kind, str) or kind.is_floating_point or kind.is_complex or kind == torch.bool:
-        raise TypeError(f"{name} must be a tensor of integers, the class of each input, not {kind}")
+        soft = "; soft ones are a row of probabilities for each input" if labels_are_floats(labels) else ""
+        raise TypeError(f"{name} must be a tensor of integers, the class of each input, not {kind}{soft}")
     if labels.shape != shape:
         wanted = f"a vector of {shape[0]}" if len(shape) == 1 else f"of shape {tuple(shape)}"
         raise ValueError(f"{name} must be {wanted}, one class per input, not {tuple(labels.shape)}")
+
+
+def check_soft_labels(labels: Tensor, name: str, shape: tuple[int, ...]) -> None:
+    """Refuse what is not a probability for each logit."""
+    if labels.shape != shape:
+        raise ValueError(
+            f"soft {name} must be of shape {shape}, a probability for each logit, not {tuple(labels.shape)}"
+        )
 
 
 def check_values(z: Tensor, y: Tensor, prefix: str, ignore_index: int | None) -> None:
     """Refuse logits that are not finite, labels that are no class, and a batch that is ignored as a whole."""
     if not math.isfinite(z.detach().sum().item()) and not z.isfinite().all():  # the sum is ten times faster
         raise ValueError(f"{prefix}logits hold nan or inf: check the inputs, or lower the learning rate")
+    if y.is_floating_point():
+        short = (y.sum(1) - 1).abs().max().item()
+        if not y.min().item() >= 0 or not short < 1e-2:
+            raise ValueError(f"soft {prefix}labels must be probabilities from 0 up, whose rows sum to 1")
+        return
     if ignore_index is not None:
         y = y[y != ignore_index]
         if not len(y):
@@ -114,14 +133,19 @@ def prior_of_labels(
 ) -> np.ndarray:
     """Return the share of each class among ``labels``, for the ``label_prior`` of a loss.
 
-    labels: the noisy labels of the whole training set.
+    labels: the noisy labels of the whole training set, or soft ones, a row of probabilities for each input.
     num_classes: K; by default one more than the largest label.
     ignore_index: a label that does not count.
 
     >>> prior_of_labels([0, 0, 2, 1], num_classes=4).tolist()
     [0.5, 0.25, 0.25, 0.0]
+    >>> prior_of_labels([[0.5, 0.5], [1.0, 0.0]]).tolist()
+    [0.75, 0.25]
     """
-    y = as_array(labels).reshape(-1)
+    y = as_array(labels)
+    if y.ndim == 2 and y.dtype.kind == "f" and len(y):
+        return distribution(y.mean(0, dtype=np.float64), num_classes or y.shape[1])
+    y = y.reshape(-1)
     y = as_labels(y if ignore_index is None else y[y != ignore_index], num_classes)
     if not len(y):
         raise ValueError("labels are empty, so that no prior can be counted: pass those of the training set")

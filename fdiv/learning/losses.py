@@ -12,6 +12,8 @@ Conventions:
 * T_ij = P(Y~ = j | Y = i), and a label prior is that of the noisy labels. Give the prior, by ``from_labels``
   or ``label_prior``, and a loss has no state: batches can be accumulated or spread over processes as they
   like. Without it the labels that come by in training are counted, by each process for itself.
+* Labels are class numbers, or soft: a distribution for each input. The loss is then the exact expectation
+  over labels drawn from it. ``fdiv.votes_to_soft`` makes soft labels of several annotators' votes.
 * Nothing of a loss is in the ``state_dict`` of the model that holds it. What it remembers (counts, the
   plug-in's running table) is read by ``memory()`` and given back by ``remember(...)``.
 * Logits in half precision are computed in float32, inside autocast as well; float64 stays float64.
@@ -33,6 +35,7 @@ from fdiv.learning.checks import (
     Constant,
     check_labels,
     check_logits,
+    check_soft_labels,
     check_values,
     checked_barrier,
     checked_momentum,
@@ -40,6 +43,7 @@ from fdiv.learning.checks import (
     distribution,
     inverse,
     is_singular,
+    labels_are_floats,
     prior_of_labels,
     warn_of_probabilities,
 )
@@ -88,13 +92,18 @@ class Batch(NamedTuple):
     """A mini-batch as the losses compute with it: a row per label, however the logits were shaped.
 
     z: logits, at least float32, of shape (n, K).
-    y: labels, int64, of shape (n,).
+    y: labels, int64, of shape (n,); or soft ones, a distribution of shape (n, K) in the dtype of z.
     w: how much each row counts, or None for all alike.
     """
 
     z: Tensor
     y: Tensor
     w: Tensor | None
+
+    @property
+    def soft(self) -> bool:
+        """Whether a label is a distribution."""
+        return self.y.ndim > 1
 
 
 class NoisyLabelLoss(nn.Module):
@@ -136,15 +145,20 @@ class NoisyLabelLoss(nn.Module):
         labels: Tensor,
         peer_logits: Tensor | None = None,
         peer_labels: Tensor | None = None,
+        *,
+        sample_weight: Tensor | None = None,
     ) -> Tensor:
         """The loss of a mini-batch.
 
         logits: one row per input, one column per class; or (N, K, d1, ...) for labels of (N, d1, ...). For
             two classes one column is enough, the score of class 1 above class 0.
-        labels: the noisy labels, integers from 0 to K - 1.
+        labels: the noisy labels, integers from 0 to K - 1, or probabilities of the shape of the logits.
         peer_logits, peer_labels: inputs of a second and labels of a third mini-batch, where ``needs_peers``.
+        sample_weight: how much each label counts, from 0 up, shaped as the labels.
         """
         batch, peers = self._batch(logits, labels), self._peers(peer_logits, peer_labels)
+        if sample_weight is not None:
+            batch = _weighted(batch, sample_weight)
         if self._first_call and self._looks():
             self._first_call = False
             warn_of_probabilities(batch.z)
@@ -153,7 +167,9 @@ class NoisyLabelLoss(nn.Module):
                 value = self._loss(batch, peers)
         else:
             value = self._loss(batch, peers)
-        return value.reshape(labels.shape) if self._reduction == "none" else value
+        if self._reduction != "none":
+            return value
+        return value.reshape(labels.shape[:1] + labels.shape[2:] if batch.soft else labels.shape)
 
     def objective(self, logits: Tensor, labels: Tensor) -> Tensor:
         """What is maximised, on a whole (validation) set: nothing is sampled, and nothing remembered."""
@@ -191,7 +207,8 @@ class NoisyLabelLoss(nn.Module):
         counts = slice(None) if batch.w is None else batch.w > 0
         z, y = batch.z[counts], batch.y[counts]
         K = z.shape[1]
-        table = torch.bincount((z.argmax(1) * K + y).cpu(), minlength=K * K).reshape(K, K).double()
+        labels = y.cpu().double() if batch.soft else nn.functional.one_hot(y.cpu(), K).double()
+        table = torch.zeros(K, K, dtype=torch.float64).index_add_(0, z.argmax(1).cpu(), labels)
         collapsed = (table.sum(1) < table.sum(0) / 10).tolist()
         unwanted = self._losable(table.sum(0) / table.sum())
         given_up = [k for k in range(K) if collapsed[k] and k in unwanted]
@@ -238,10 +255,10 @@ class NoisyLabelLoss(nn.Module):
         raise NotImplementedError
 
     def _loss(self, batch: Batch, peers: Batch | None) -> Tensor:
-        return self._reduce(self._rows(batch), batch.w)
+        return self._reduce(_each_label(self._rows, batch), batch.w)
 
     def _objective(self, batch: Batch) -> Tensor:
-        return -_mean(self._rows(batch), batch.w)
+        return -_mean(_each_label(self._rows, batch), batch.w)
 
     def _reduce(self, rows: Tensor, w: Tensor | None) -> Tensor:
         if self._reduction == "mean":
@@ -273,6 +290,8 @@ class NoisyLabelLoss(nn.Module):
         if self.num_classes == 2 and vars(self).get("score") != "logit":  # which needs a score per class
             logits, labels = _two_columns(logits, labels)
         check_logits(logits, f"{prefix}logits", self.num_classes)
+        if labels_are_floats(labels) and labels.ndim > 1:
+            return self._soft_batch(logits, labels, prefix)
         check_labels(labels, f"{prefix}labels", (logits.shape[0], *logits.shape[2:]))
         if logits.ndim > 2:
             logits, labels = logits.movedim(1, -1).flatten(0, -2), labels.flatten()
@@ -286,6 +305,26 @@ class NoisyLabelLoss(nn.Module):
         if self._class_weight is not None:
             own = self._class_weight.like(z)[y]
             w = own if w is None else own * w
+        return Batch(z, y, w)
+
+    def _soft_batch(self, logits: Tensor, labels: Tensor, prefix: str) -> Batch:
+        """The same with a distribution as each label; a weight makes its classes that much more frequent."""
+        if self._ignore_index is not None:
+            raise ValueError(
+                f"ignore_index is the number of a class, which soft {prefix}labels have not: leave inputs out"
+                " that do not count, and ignore_index too"
+            )
+        check_soft_labels(labels, f"{prefix}labels", tuple(logits.shape))
+        if logits.ndim > 2:
+            logits, labels = (x.movedim(1, -1).flatten(0, -2) for x in (logits, labels))
+        z = logits if logits.dtype == torch.float64 else logits.float()
+        y, w = labels.to(z.dtype), None
+        if self._looks():
+            check_values(z, y, prefix, None)
+        if self._class_weight is not None:
+            y = y * self._class_weight.like(z)
+            w = y.sum(1)
+            y = y / w[:, None].clamp(min=1e-30)
         return Batch(z, y, w)
 
     def _peers(self, peer_logits: Tensor | None, peer_labels: Tensor | None) -> Batch | None:
@@ -358,12 +397,12 @@ class _ProductLoss(NoisyLabelLoss):
         self._count(batch)
         v = self._score(z)
         if peers is not None:
-            product = self._reduce(self._dual(_over_labels(self._score(peers.z), peers.y)), peers.w)
+            product = self._reduce(_expected(self._dual, self._score(peers.z), peers.y), peers.w)
             return product - self._reduce(self._joint(v, y), w)
         if self.product == "exact":
             product = self._dual(v) @ self._class_weights(batch)
         else:
-            product = self._dual(_over_labels(v, y[_derangement(y)]))
+            product = _expected(self._dual, v, y[_derangement(y)])
         return self._reduce(product - self._joint(v, y), w)
 
     def _objective(self, batch: Batch) -> Tensor:
@@ -384,6 +423,8 @@ class _ProductLoss(NoisyLabelLoss):
         return counts / counts.sum().clamp(min=1e-30)
 
     def _counts(self, batch: Batch) -> Tensor:
+        if batch.soft:
+            raise ValueError("soft labels are not counted: give label_prior, by from_labels(...) for example")
         ones = torch.ones_like(batch.y) if batch.w is None else (batch.w > 0).long()
         return torch.zeros_like(_on(self.label_counts, batch.y)).scatter_add(0, batch.y, ones)
 
@@ -578,7 +619,7 @@ class FDivLoss(_ProductLoss):
             return -self._plugin_difference(batch)
         if self._T is not None:
             self._count(batch)
-            return -self._reduce(self._forward_rows(batch), batch.w)
+            return -self._reduce(_each_label(self._forward_rows, batch), batch.w)
         return super()._loss(batch, peers)
 
     def _objective(self, batch: Batch) -> Tensor:
@@ -589,7 +630,7 @@ class FDivLoss(_ProductLoss):
             P = P / P.sum()
             return self.divergence(P, P.sum(1, keepdim=True) * P.sum(0)).to(batch.z)
         if self._T is not None:
-            return _mean(self._forward_rows(batch), batch.w)
+            return _mean(_each_label(self._forward_rows, batch), batch.w)
         return super()._objective(batch)
 
     def _score(self, z: Tensor) -> Tensor:
@@ -606,8 +647,8 @@ class FDivLoss(_ProductLoss):
     def _joint(self, v: Tensor, y: Tensor) -> Tensor:
         """g of the label, with T its correction."""
         if self._weights is None:
-            return self._activation(_over_labels(v, y))
-        return (self._weights.like(v)[y] * self._activation(v)).sum(1)
+            return _expected(self._activation, v, y)
+        return (_rows_of(self._weights.like(v), y) * self._activation(v)).sum(1)
 
     def _class_weights(self, batch: Batch) -> Tensor:
         """The weights of f*(g): the prior, with T its correction."""
@@ -809,7 +850,7 @@ class BackwardCorrection(NoisyLabelLoss):
         self._inverse = Constant(inverse(T))
 
     def _rows(self, batch: Batch) -> Tensor:
-        return -(self._inverse.like(batch.z)[batch.y] * _log_probabilities(batch.z)).sum(1)
+        return -(_rows_of(self._inverse.like(batch.z), batch.y) * _log_probabilities(batch.z)).sum(1)
 
 
 class ForwardCorrection(NoisyLabelLoss):
@@ -1029,20 +1070,48 @@ def _steep_from(functions: list[Callable[[Tensor], Tensor]], end: float) -> floa
 
 
 def _over_labels(table: Tensor, y: Tensor) -> Tensor:
-    """The expectation over the label of each row: as labels are certain, ``table[n, y[n]]``."""
-    return table.gather(1, y[:, None])[:, 0]
+    """The expectation over the label of each row: ``table[n, y[n]]`` where labels are certain."""
+    return table.gather(1, y[:, None])[:, 0] if y.ndim == 1 else (table * y).sum(1)
+
+
+def _expected(function: Callable[[Tensor], Tensor], v: Tensor, y: Tensor) -> Tensor:
+    """The expectation of a function of v over the label of each row, computed where a label can be."""
+    return function(_over_labels(v, y)) if y.ndim == 1 else _over_labels(function(v), y)
+
+
+def _rows_of(matrix: Tensor, y: Tensor) -> Tensor:
+    """The row of a matrix that belongs to each label, on average where labels are soft."""
+    return matrix[y] if y.ndim == 1 else y @ matrix
+
+
+def _each_label(rows: Callable[[Batch], Tensor], batch: Batch) -> Tensor:
+    """``rows`` of a batch; with soft labels its expectation, by asking for each class in turn."""
+    if not batch.soft:
+        return rows(batch)
+    n, K = batch.y.shape
+    every = Batch(batch.z.repeat_interleave(K, 0), torch.arange(K, device=batch.y.device).repeat(n), None)
+    return _over_labels(rows(every).reshape(n, K), batch.y)
 
 
 def _label_table(batch: Batch, num_classes: int) -> Tensor:
-    """P(label | row) as a table, weighted: one-hot as labels are certain, made without waiting."""
-    hot = (batch.y[:, None] == torch.arange(num_classes, device=batch.y.device)).to(batch.z.dtype)
-    return hot if batch.w is None else hot * batch.w[:, None]
+    """P(label | row) as a table, weighted: one-hot where labels are certain, made without waiting."""
+    classes = torch.arange(num_classes, device=batch.y.device)
+    table = batch.y if batch.soft else (batch.y[:, None] == classes).to(batch.z.dtype)
+    return table if batch.w is None else table * batch.w[:, None]
 
 
 def _soft_joint(h: Tensor, batch: Batch) -> Tensor:
     """J[k, y] = E[h_x[k] 1(Y~ = y)]."""
     total = len(h) if batch.w is None else batch.w.sum().clamp(min=1e-30)
     return h.T @ _label_table(batch, h.shape[1]) / total
+
+
+def _weighted(batch: Batch, sample_weight: Tensor) -> Batch:
+    """The batch, each row of which counts ``sample_weight`` times as much."""
+    own = sample_weight.flatten().to(batch.z)
+    if own.shape != batch.y.shape:
+        raise ValueError(f"sample_weight has {len(own)} numbers for {len(batch.y)} labels: give one for each")
+    return batch._replace(w=own if batch.w is None else batch.w * own)
 
 
 def _mean(rows: Tensor, w: Tensor | None) -> Tensor:

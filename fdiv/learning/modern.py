@@ -197,7 +197,8 @@ class JensenShannon(_Pointwise):
     def _each(self, z: Tensor, y: Tensor) -> Tensor:
         logs = [z.log_softmax(1)]
         if self._view is not None:
-            logs.append(self._view.to(z.dtype).log_softmax(1))
+            views = self._view.repeat_interleave(len(z) // len(self._view), 0)  # one for each soft label
+            logs.append(views.to(z.dtype).log_softmax(1))
         share = (1 - self.pi) / len(logs)
         # log m, in log space so that no p of 0 has an infinite gradient
         log_m = torch.stack(logs).logsumexp(0) + math.log(share)
@@ -514,7 +515,7 @@ class ELR(NoisyLabelLoss):
         logits, labels, peers: as for every loss.
         index: the numbers of the examples among all training examples, none of them twice.
         """
-        if index is None or index.shape != labels.shape:
+        if index is None or index.shape != labels.shape[:1]:
             raise ValueError("ELR needs the number of each training example: pass index, as long as labels")
         self._index = index
         try:
@@ -523,14 +524,15 @@ class ELR(NoisyLabelLoss):
             self._index = None
 
     def _loss(self, batch: Batch, peers: Batch | None) -> Tensor:
-        z, y, _ = batch
+        z, y, w = batch
         p = z.softmax(1).clamp(1e-4, 1 - 1e-4)
         target = self.targets[self._index].to(z.dtype)
         if self.training:
             now = p.detach() / p.detach().sum(1, keepdim=True)
             target = self.beta * target + (1 - self.beta) * now
             self.targets[self._index] = target.to(self.targets.dtype)
-        return nn.functional.cross_entropy(z, y) + self.strength * torch.log(1 - (target * p).sum(1)).mean()
+        early = torch.log(1 - (target * p).sum(1))
+        return self._reduce(-_log_p(z, y) + self.strength * early, w)
 
     def _objective(self, batch: Batch) -> Tensor:
         return -nn.functional.cross_entropy(batch.z, batch.y)
