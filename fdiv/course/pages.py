@@ -1,4 +1,4 @@
-"""Executed notebooks as a site that works from a file, offline: plotly.js and MathJax lie beside the pages."""
+"""Executed notebooks as a site that works from a file, offline: all it needs lies beside the pages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["PLOTLY", "Lesson", "build", "lesson"]
 
 
 def build(folder: Path, names: Sequence[str], seconds: Mapping[str, float] | None = None) -> Path:
-    """Write a page for each executed notebook ``names`` in ``folder``, and the site around them; return the index.
+    """Write a page for each executed notebook ``names`` in ``folder``, and the site around; return the index.
 
     seconds: how long those that were run just now took.
     """
@@ -28,9 +28,14 @@ def build(folder: Path, names: Sequence[str], seconds: Mapping[str, float] | Non
         around = [lessons[place] if 0 <= place < len(lessons) else None for place in (index - 1, index + 1)]
         before, after = ((near.name, near.title) if near else None for near in around)
         text = shell.page(
-            one.name, one.title, link_pages(one.body, names), sections=one.sections, before=before, after=after,
+            one.name,
+            one.title,
+            link_pages(one.body, names),
+            sections=one.sections,
+            before=before,
+            after=after,
             foot=_made(one, (seconds or {}).get(one.name)),
-        )  # fmt: skip
+        )
         write_text(text, folder / f"{one.name}.html")
         found.append((one.name, one.title, one.sections))
     for name, body in _look_up(lessons, notebooks).items():

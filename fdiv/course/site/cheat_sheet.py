@@ -1,5 +1,7 @@
 """The course on one screen: the eight divergences, the families of noise, and who guarantees what."""
 
+# ruff: noqa: E501 (a row is a line)
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -22,9 +24,7 @@ class Formulas:
 
 FORMULAS = {
     "tv": Formulas(r"\tfrac{1}{2}|r-1|", "u", r"\tfrac{1}{2}\tanh(v)"),
-    "js": Formulas(
-        r"r\log(r) - (r+1)\log(\tfrac{r+1}{2})", r"-\log(2-e^{u})", r"\log(2) - \log(1+e^{-v})"
-    ),
+    "js": Formulas(r"r\log(r) - (r+1)\log(\tfrac{r+1}{2})", r"-\log(2-e^{u})", r"\log(2) - \log(1+e^{-v})"),
     "squared-hellinger": Formulas(r"(\sqrt{r}-1)^{2}", r"\tfrac{u}{1-u}", "1-e^{-v}"),
     "pearson": Formulas("(r-1)^{2}", r"u + \tfrac{u^{2}}{4}", "v"),
     "neyman": Formulas(r"\tfrac{(r-1)^{2}}{r}", r"2 - 2\sqrt{1-u}", "1-e^{-v}"),
@@ -65,7 +65,7 @@ def cheat_sheet(lessons: Sequence[Lesson]) -> str:
         r"<p>$D_f(P\|Q) = \sum q\,f(p/q) = \max_g\ \mathbb E_P[g] - \mathbb E_Q[f^*(g)]$, at $g^* = f'(p/q)$. "
         r"Training maximises $\mathbb E\,g_f(h_X[\tilde Y]) - \mathbb E\,f^*(g_f(h_X[\tilde Y']))$.</p>"
         '<section><h2 id="divergences">The eight divergences</h2><table><thead><tr><th></th><th>$f(r)$</th>'
-        "<th>$f^*(u)$</th><th>for</th><th>$g_f(v)$</th><th>two classes under noise</th></tr></thead>"
+        "<th>$f^*(u)$</th><th>where</th><th>$g_f(v)$</th><th>two classes under noise</th></tr></thead>"
         f"<tbody>{rows}</tbody></table></section>"
         f'<div class="halves"><section><h2 id="noises">Families of noise</h2><table><tbody>{noises}</tbody></table>'
         f'</section><section><h2 id="guarantees">Guarantees</h2><table><tbody>{guarantees}</tbody></table>'

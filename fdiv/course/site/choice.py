@@ -55,7 +55,7 @@ TREE = Question(
                             ("02", "09"),
                         ),
                         "No": Advice(
-                            'FDivLoss("kl", K, transition=noise.estimate_transition(...), correction="forward")',
+                            'FDivLoss("kl", K, transition=T_estimated, correction="forward")',
                             "Estimate $T$ from a model that was trained with cross-entropy, then put it into "
                             "the model. With rare classes the estimate is rough: look at its error bars.",
                             ("09",),
@@ -67,14 +67,14 @@ TREE = Question(
                     {
                         "No": Advice(
                             'FDivLoss("tv", K)',
-                            "Total variation ranks classifiers as clean labels would under uniform noise, "
+                            "Total variation ranks classifiers as clean labels do under uniform noise, "
                             "bends least under other noise, and needs to know nothing. The one to try first.",
                             ("00", "03", "04"),
                         ),
                         "Yes": Advice(
                             "CrossEntropy(K)",
                             "A loss that compares with a random label gives up rare classes under strong "
-                            "imbalance. Use cross-entropy with early stopping on noisy validation labels, and "
+                            "imbalance. Use cross-entropy, stop early by noisy validation labels, and "
                             "compare it with total variation there.",
                             ("05", "12"),
                         ),
@@ -89,8 +89,8 @@ TREE = Question(
 def choice(lessons: Sequence[Lesson]) -> str:
     """Return the body of the page."""
     return (
-        "<h1>Which loss for my labels?</h1><p>Open the answer that fits. Each path ends in one line of code for "
-        "<code>K</code> classes; the losses take logits and labels as <code>nn.CrossEntropyLoss</code> does. "
+        "<h1>Which loss for my labels?</h1><p>Open the answer that fits. Each path ends in one line of code "
+        "for <code>K</code> classes; a loss takes logits and labels, as <code>nn.CrossEntropyLoss</code> does. "
         '<a href="own_data.html">Your own data</a> has the rest.</p>'
         f'<div class="tree">{_node(TREE, lessons)}</div>'
     )

@@ -1,4 +1,4 @@
-"""The index: something to play with, two routes, and the story in four parts, each notebook by its question."""
+"""The index: something to play with, two routes, and the story in four parts, told by its questions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,13 @@ from fdiv.experiments.grid import environment
 # A part: its title, a sentence, and the first and last notebook.
 PARTS = (
     ("I", "The idea", "What to maximise when labels lie, built from one convex function.", "00", "03"),
-    ("II", "The experiments", "The idea meets data, from digits to labels that people got wrong.", "04", "08"),
+    (
+        "II",
+        "The experiments",
+        "The idea meets data, from digits to labels that people got wrong.",
+        "04",
+        "08",
+    ),
     ("III", "Mending", "What was left open, what was measured, and what a careful reader finds.", "09", "11"),
     ("IV", "Beyond the paper", "Exact answers, what came later, and your own data.", "12", "14"),
 )
@@ -29,7 +35,9 @@ ROUTES = (
 def front(lessons: Sequence[Lesson]) -> str:
     """Return the body of the index."""
     with environment({"FDIV_STATIC": "1"}):
-        machine = memorisation_machine().html()
+        machine = memorisation_machine().html()  # what it shows is told to those who cannot see, or ask
+    machine = machine.replace("<figcaption>", "<figcaption><details><summary>What happens</summary>")
+    machine = machine.replace("</figcaption>", "</details></figcaption>")
     routes = "".join(_route(*route, lessons) for route in ROUTES)
     parts = "".join(_part(*part, lessons) for part in PARTS)
     return (
@@ -37,9 +45,9 @@ def front(lessons: Sequence[Lesson]) -> str:
         '<p class="lead">Nearly half of the labels below are wrong, and two networks learn from them. '
         "One will repeat what it was told. Press play.</p>"
         f"{machine}"
-        "<p>Why do they differ, when does it work, and when does it fail? This course finds out, one question "
-        "at a time. It is an executable reading of <em>When Optimizing f-divergence is Robust with Label "
-        "Noise</em> (Wei &amp; Liu, ICLR 2021): you guess, look, compute and check, in the page or in "
+        "<p>Why do they differ, when does it work, and when does it fail? This course finds out, one "
+        "question at a time. It is an executable reading of <em>When Optimizing f-divergence is Robust with "
+        "Label Noise</em> (Wei &amp; Liu, ICLR 2021): you guess, look, compute and check, in the page or in "
         "JupyterLab.</p>"
         f'<section class="routes" aria-label="Routes">{routes}</section>{parts}{_look_up()}'
     )
@@ -52,8 +60,8 @@ def _route(title: str, about: str, numbers: Sequence[str], lessons: Sequence[Les
     steps = "".join(f'<li><a href="{one.name}.html">{html.escape(one.title)}</a></li>' for one in there)
     time = sum(one.minutes for one in there)
     return (
-        f'<div class="route"><h2>{title}</h2><p>{about} <span class="minutes">{_hours(time)} to read</span></p>'
-        f"<ol>{steps}</ol></div>"
+        f'<div class="route"><h2>{title}</h2><p>{about} <span class="minutes">{_hours(time)} to read</span>'
+        f"</p><ol>{steps}</ol></div>"
     )
 
 
@@ -82,7 +90,8 @@ def _card(one: Lesson) -> str:
     steps = sum(section.can_be_done for section in one.sections)
     return (
         f'<li class="card" data-lesson="{one.name}" data-steps="{steps}">'
-        f'<h3><a href="{one.name}.html">{html.escape(one.title)}</a></h3><div class="question">{question}</div>'
+        f'<h3><a href="{one.name}.html">{html.escape(one.title)}</a></h3>'
+        f'<div class="question">{question}</div>'
         f'<p class="about"><span class="minutes">{one.minutes} min to read</span> '
         '<span class="progress"></span></p></li>'
     )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import html
+import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import nbformat
-import plotly.io as pio
 from nbconvert import HTMLExporter
 from nbformat import NotebookNode
 from traitlets.config import Config
@@ -19,6 +19,7 @@ from fdiv.course.site.outline import Section, minutes, outline
 from fdiv.course.widgets import FIGURE, Figure
 
 PLOTLY = "application/vnd.plotly.v1+json"
+MARK = "<i>fdiv-shown-{}</i>"
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def lesson(name: str, notebook: NotebookNode) -> Lesson:
 
 
 def link_pages(body: str, names: Collection[str]) -> str:
-    """Return ``body`` with links to notebooks leading to their pages; where there is none they are plain text.
+    """Return ``body`` with links to notebooks leading to their pages; those to others are plain text.
 
     >>> link_pages('<a href="01_x.ipynb#a">x</a>', ["01_x"])
     '<a href="01_x.html#a">x</a>'
@@ -78,34 +79,37 @@ def link_pages(body: str, names: Collection[str]) -> str:
 
 def _body(notebook: NotebookNode) -> str:
     drawn = nbformat.from_dict(notebook)
-    figures = 0
+    shown: list[str] = []
     for cell in drawn.cells:
         for output in cell.get("outputs", []):
-            data = output.get("data", {})
-            if FIGURE in data:
-                output.data = NotebookNode({"text/html": Figure(**data[FIGURE]).html()})
-            elif PREDICTION in data:
-                output.data = NotebookNode({"text/html": question(Prediction(**data[PREDICTION]))})
-            elif PLOTLY in data:
-                figures += 1
-                output.data = NotebookNode({"text/html": _figure(data[PLOTLY], f"figure-{figures}")})
+            own = _shown(output.get("data", {}), len(shown) + 1)
+            if own:  # nbconvert would read each of them again and again: it gets a mark instead
+                output.data = NotebookNode({"text/html": MARK.format(len(shown))})
+                shown.append(own)
     # The code of a question would tell its answer.
     hidden = Config({"TagRemovePreprocessor": {"enabled": True, "remove_input_tags": {PREDICT}}})
     exporter = HTMLExporter(
         config=hidden, template_name="basic", exclude_input_prompt=True, exclude_output_prompt=True
     )
     body, _ = exporter.from_notebook_node(drawn)
-    return _fold(body)
+    return re.sub(MARK.format(r"(\d+)"), lambda mark: shown[int(mark[1])], _fold(body))
+
+
+def _shown(data: Mapping, number: int) -> str | None:
+    """What the page shows for the output of a figure or a question; None for any other output."""
+    if FIGURE in data:
+        return Figure(**data[FIGURE]).html()
+    if PREDICTION in data:
+        return question(Prediction(**data[PREDICTION]))
+    return _figure(data[PLOTLY], f"figure-{number}") if PLOTLY in data else None
 
 
 def _fold(body: str) -> str:
     """Code that does not teach, inside an element that opens on a click."""
-    return re.sub(
-        rf'(<div class="cell [^"]*celltag_{FOLD}\b[^>]*>\s*)(<div class="input">.*?</pre></div>(?:\s*</div>){{3}})',
-        r'\1<details class="folded"><summary>Code</summary>\2</details>',
-        body,
-        flags=re.DOTALL,
-    )
+    cell = rf'(<div class="cell [^"]*celltag_{FOLD}\b[^>]*>\s*)'
+    code = r'(<div class="input">.*?</pre></div>(?:\s*</div>){3})'
+    folded = r'\1<details class="folded"><summary>Code</summary>\2</details>'
+    return re.sub(cell + code, folded, body, flags=re.DOTALL)
 
 
 def question(asked: Prediction) -> str:
@@ -141,20 +145,10 @@ def _linked_contents(body: str, sections: Sequence[Section]) -> str:
 
 
 def _figure(figure: dict, identifier: str) -> str:
-    drawn = pio.to_html(
-        {key: figure[key] for key in ("data", "layout", "frames") if key in figure},
-        config={"responsive": True, "displaylogo": False, "displayModeBar": "hover"},
-        include_plotlyjs=False,
-        full_html=False,
-        auto_play=False,
-        validate=False,
-        div_id=identifier,
+    """The place of a figure with its JSON, which ``assets/plots.js`` draws."""
+    stored = {key: figure[key] for key in ("data", "layout", "frames") if key in figure} | {"config": {}}
+    script = json.dumps(stored).replace("</", "<\\/")
+    return (
+        f'<div class="plot"><div id="{identifier}" class="plotly-graph-div"></div>'
+        f'<script type="application/json">{script}</script></div>'
     )
-    fits = ' class="fits"' if _fits_a_phone(figure) else ""
-    return f"<div{fits}>{drawn}</div>"
-
-
-def _fits_a_phone(figure: dict) -> bool:
-    """Lines or bars on one pair of axes can be as narrow as they must; what else there is keeps its width."""
-    kinds = {trace.get("type", "scatter") for trace in figure["data"]}
-    return kinds <= {"scatter", "bar", "waterfall"} and not {"xaxis2", "sliders"} & figure["layout"].keys()

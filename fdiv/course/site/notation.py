@@ -1,5 +1,7 @@
 """Every symbol of the course, and the terms that a page explains where they occur."""
 
+# ruff: noqa: E501 (a row is a line)
+
 from __future__ import annotations
 
 import html
@@ -121,7 +123,11 @@ def terms() -> list[list[object]]:
     rows = [one for group in SYMBOLS.values() for one in group]
     explained = [one for one in rows if len(one.name) > 3 and one.name not in _TOO_COMMON]
     return [
-        [[one.name, *one.also], (f"${html.escape(one.tex)}$: " if one.tex else "") + inline(one.meaning), one.anchor]
+        [
+            [one.name, *one.also],
+            (f"${html.escape(one.tex)}$: " if one.tex else "") + inline(one.meaning),
+            one.anchor,
+        ]
         for one in explained
     ]
 

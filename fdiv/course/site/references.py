@@ -1,5 +1,7 @@
 """What to read: every reference with a link and BibTeX, and the notebooks that send a reader there."""
 
+# ruff: noqa: E501 (a row is a line)
+
 from __future__ import annotations
 
 import html
@@ -139,7 +141,9 @@ def cited(item: str) -> list[Reference]:
     """
     found: list[Reference] = []
     for title in map(_letters, re.findall(r"\*([^*]+)\*", item)):
-        exact = [one for one in REFERENCES if title in (_letters(one.title), _letters(one.title.split(":")[0]))]
+        exact = [
+            one for one in REFERENCES if title in (_letters(one.title), _letters(one.title.split(":")[0]))
+        ]
         begun = [one for one in REFERENCES if len(title) > 10 and _letters(one.title).startswith(title)]
         found += exact or begun
     return found

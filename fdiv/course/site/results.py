@@ -31,14 +31,16 @@ def results(folder: Path = RESULTS) -> str:
     path = folder / RUNS
     head = "<h1>Results</h1>"
     if not path.is_file():
-        return f"{head}<p>There are no results here yet: <code>fdiv results</code> collects finished runs.</p>"
+        return (
+            f"{head}<p>There are no results here yet: <code>fdiv results</code> collects finished runs.</p>"
+        )
     runs = pd.read_csv(path, dtype={"commit": str})
     groups = list(runs.groupby([*FILTERS, *WAY], sort=False, dropna=False))
     others = [one for one in sorted(folder.glob("*.csv")) if one.name != RUNS]
     return (
-        f"{head}<p>Accuracy on clean test data in percent, at the epoch chosen on noisy validation data: mean ± "
-        "standard deviation (number of seeds). Open a number to see its runs, each with the commit that made it."
-        f" {len(runs)} runs, {len(groups)} rows.</p>"
+        f"{head}<p>Accuracy on clean test data in percent, at the epoch chosen on noisy validation data: "
+        "mean ± standard deviation (number of seeds). Open a number to see its runs, each with the commit that "
+        f"made it. {len(runs)} runs, {len(groups)} rows.</p>"
         f'<form class="filters" role="group" aria-label="Filters">{_filters(runs)}</form>'
         '<p class="shown" role="status"></p>'
         '<table class="results"><thead><tr><th>dataset</th><th>noise</th><th>method</th><th>mode</th>'
@@ -49,7 +51,8 @@ def results(folder: Path = RESULTS) -> str:
 
 def _filters(runs: pd.DataFrame) -> str:
     return "".join(
-        f'<label>{name} <select name="{name}"><option value="">all</option>{_options(runs[name])}</select></label>'
+        f'<label>{name} <select name="{name}"><option value="">all</option>{_options(runs[name])}'
+        "</select></label>"
         for name in FILTERS
     )
 
@@ -73,7 +76,12 @@ def _title(column: str, value: str) -> str:
 def _row(key: tuple, runs: pd.DataFrame) -> str:
     values = dict(zip([*FILTERS, *WAY], key, strict=True))
     data = " ".join(f'data-{name}="{html.escape(str(values[name]))}"' for name in FILTERS)
-    cells = [_title("dataset", values["dataset"]), values["noise"], _way(runs, values["variant"]), values["mode"]]
+    cells = [
+        _title("dataset", values["dataset"]),
+        values["noise"],
+        _way(runs, values["variant"]),
+        values["mode"],
+    ]
     shown = runs[[name for name in PROVENANCE if name in runs]].rename(columns=PROVENANCE)
     table = shown.to_html(index=False, border=0, na_rep="", float_format=lambda x: f"{x:.4g}", classes="runs")
     return (

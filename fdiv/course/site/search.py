@@ -7,15 +7,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
 from fdiv.course.site.outline import Section
 
 SHOWN = 700  # characters of a section that are kept to show a hit in its sentence
 WORD = re.compile(r"[^\W_]+")
-# Too common to find anything by.
-COMMON = frozenset(
-    "a an and are as at be but by can do for from has have how if in is it its no not of on one or so that the"
-    " their them then there these they this to was we what when which who why will with you your".split()
-)
 
 
 def words_of(text: str) -> set[str]:
@@ -24,7 +21,7 @@ def words_of(text: str) -> set[str]:
     >>> sorted(words_of("The matrix $T_{ij}$ of noise-rates"))
     ['ij', 'matrix', 'noise', 'rates', 't']
     """
-    return {word for word in WORD.findall(text.casefold()) if word not in COMMON}
+    return {word for word in WORD.findall(text.casefold()) if word not in ENGLISH_STOP_WORDS}
 
 
 def index(pages: Iterable[tuple[str, str, Sequence[Section]]]) -> dict[str, Any]:
@@ -32,8 +29,8 @@ def index(pages: Iterable[tuple[str, str, Sequence[Section]]]) -> dict[str, Any]
 
     pages: name, title and sections of each.
 
-    The result has ``pages`` (file and title), ``sections`` (page, anchor, title, the beginning of its text) and
-    ``words``, for each word the numbers of its sections, and negative ones (-1 - number) where it is in a title.
+    The result has ``pages`` (file and title), ``sections`` (page, anchor, title, the beginning of its text)
+    and ``words``, for each word the numbers of its sections, as -1 - number where it is in a title.
     """
     listed: list[list[str]] = []
     sections: list[list[Any]] = []

@@ -14,7 +14,7 @@ from fdiv.course.widgets import scripts
 from fdiv.files import write_text
 
 ASSETS = Path(__file__).parents[1] / "assets"
-OWN = ("page.css", "page.js")
+OWN = ("page.css", "page.js", "plots.css", "plots.js")
 COURSE = "Learning with noisy labels through f\N{NON-BREAKING HYPHEN}divergences"
 # Pages to look things up, in the order of the menu.
 LOOK_UP = {
@@ -34,7 +34,7 @@ MATHJAX = """window.MathJax = {
 
 
 def copy_assets(folder: Path) -> None:
-    """Write style, script, plotly.js and MathJax into ``folder``, the last two from the installed packages."""
+    """Write styles, scripts, plotly.js and MathJax into ``folder``, the last two from installed packages."""
     from plotly.offline import get_plotlyjs
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -74,10 +74,14 @@ def page(
     foot: a sentence at the end.
     """
     figures = scripts(re.findall(r'data-figure="(\w+)"', body))
-    plotly = '<script src="assets/plotly.min.js"></script>' if "plotly-graph-div" in body else ""
+    drawn = "plotly-graph-div" in body
+    plotly = '<script defer src="assets/plotly.min.js"></script>' if drawn else ""
+    plots = '<script defer src="assets/plots.js"></script>' if drawn else ""
     contents = _contents(sections)
-    framed = f'<div class="frame">{contents}<main id="main">{body}</main></div>' if contents else (
-        f'<main id="main">{body}</main>'
+    framed = (
+        f'<div class="frame">{contents}<main id="main">{body}</main></div>'
+        if contents
+        else (f'<main id="main">{body}</main>')
     )
     return f"""<!doctype html>
 <html lang="en" data-page="{name}">
@@ -88,6 +92,7 @@ def page(
 <link rel="icon" href="data:,">
 <title>{html.escape(plain(title))}</title>
 <link rel="stylesheet" href="assets/page.css">
+<link rel="stylesheet" href="assets/plots.css">
 <script>{MATHJAX}</script>
 <script defer src="assets/mathjax.js"></script>
 {plotly}
@@ -100,7 +105,7 @@ def page(
 <footer>{foot}</footer>
 <script src="assets/terms.js"></script>
 <script src="assets/page.js"></script>
-{figures}
+{plots}{figures}
 </body>
 </html>
 """
@@ -115,7 +120,8 @@ def _bar(here: str) -> str:
         f'<header class="bar"><a class="home" href="index.html"{_current(here == "index")}>Noisy labels</a>'
         '<form role="search" class="search"><input type="search" aria-label="Search the course" '
         'placeholder="Search" autocomplete="off"><div class="found" hidden></div></form>'
-        f'<details class="menu"><summary>Look up</summary><nav aria-label="Look up">{links}</nav></details></header>'
+        f'<details class="menu"><summary>Look up</summary><nav aria-label="Look up">{links}</nav></details>'
+        "</header>"
     )
 
 
@@ -145,8 +151,12 @@ def _ways(before: tuple[str, str] | None, after: tuple[str, str] | None) -> str:
     """Links to the pages before and after this one."""
     if not (before or after):
         return ""
-    left = f'<a rel="prev" href="{before[0]}.html">← {html.escape(before[1])}</a>' if before else "<span></span>"
-    right = f'<a rel="next" href="{after[0]}.html">{html.escape(after[1])} →</a>' if after else "<span></span>"
+    left = (
+        f'<a rel="prev" href="{before[0]}.html">← {html.escape(before[1])}</a>' if before else "<span></span>"
+    )
+    right = (
+        f'<a rel="next" href="{after[0]}.html">{html.escape(after[1])} →</a>' if after else "<span></span>"
+    )
     return f'<nav class="ways" aria-label="Next and previous">{left}{right}</nav>'
 
 
