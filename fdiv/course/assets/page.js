@@ -196,9 +196,10 @@ if (search) {
   const wordsOf = (text) => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
 
   // Sections that have every word, also as the beginning of a longer one; words in titles count most.
-  function hits({ words, sections }, query) {
+  function hits({ words, sections, common }, query) {
     let scores = null;
-    for (const word of query) {
+    const rare = query.filter((word) => !common.includes(word));
+    for (const word of rare.length ? rare : query) {
       const found = new Map();
       for (const [known, places] of Object.entries(words)) {
         if (!known.startsWith(word)) continue;
@@ -208,7 +209,6 @@ if (search) {
           found.set(number, Math.max(found.get(number) ?? 0, weight));
         }
       }
-      if (!found.size && query.length > 1) continue; // "the" and "of" are in no list
       scores = scores === null ? found : new Map([...scores].filter(([n]) => found.has(n)).map(([n, s]) => [n, s + found.get(n)]));
     }
     return [...(scores ?? [])].sort((a, b) => b[1] - a[1] || a[0] - b[0]).slice(0, 12).map(([n]) => sections[n]);

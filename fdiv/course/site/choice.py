@@ -90,7 +90,7 @@ def choice(lessons: Sequence[Lesson]) -> str:
     """Return the body of the page."""
     return (
         "<h1>Which loss for my labels?</h1><p>Open the answer that fits. Each path ends in one line of code "
-        "for <code>K</code> classes; a loss takes logits and labels, as <code>nn.CrossEntropyLoss</code> does. "
+        "for <code>K</code> classes; a loss takes logits and labels, like <code>nn.CrossEntropyLoss</code>. "
         '<a href="own_data.html">Your own data</a> has the rest.</p>'
         f'<div class="tree">{_node(TREE, lessons)}</div>'
     )

@@ -79,7 +79,8 @@ class _Reader(HTMLParser):
             self.skipped = max(0, self.skipped - 1)
         elif tag == "pre":
             self.code -= 1
-        elif tag in ("h1", "h2", "h3"):
+        elif tag in ("h1", "h2", "h3") and self.heading:
+            self.heading.title = " ".join(self.heading.title.split())
             self.heading = None
         if tag in ("p", "li", "div", "td", "th", "tr", "h2", "h3", "summary", "label", "legend"):
             self.sections[-1].pieces.append(" ")
@@ -88,7 +89,7 @@ class _Reader(HTMLParser):
         if self.skipped:
             return
         if self.heading is not None:
-            self.heading.title = " ".join((self.heading.title + data).split())
+            self.heading.title += data
         elif self.code:
             self.sections[-1].lines += 0 if self.folded else data.count("\n")
         else:

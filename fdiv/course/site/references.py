@@ -110,7 +110,7 @@ def references(lessons: Sequence[Lesson], notebooks: Sequence[NotebookNode]) -> 
     for lesson, notebook in zip(lessons, notebooks, strict=True):
         for item in further_reading(notebook):
             keys = [one.key for one in cited(item)]
-            note = re.split(r"\b(?:19|20)\d\d\b[^:]*", item)[-1].lstrip(" :.")
+            note = item.rpartition("*")[2].partition(": ")[2].rstrip(".")
             link = f'<a href="{lesson.name}.html">{lesson.name[:2]}</a>'
             for key in keys:
                 said.setdefault(key, []).append(f"{link}{' ' + inline(note) if note else ''}")
@@ -155,7 +155,7 @@ def _letters(text: str) -> str:
 
 def _row(one: Reference, said: Sequence[str]) -> str:
     authors = " and ".join(_name(author) for author in one.authors.split(" and "))
-    notes = f"<p>In {'; '.join(said)}</p>" if said else ""
+    notes = f"<p>In {'; '.join(said)}.</p>" if said else ""
     return (
         f'<li id="{one.key}">{html.escape(authors)}: <a href="{html.escape(one.url)}">{html.escape(one.title)}</a>. '
         f"{html.escape(one.where)}, {one.year}.{notes}"

@@ -39,8 +39,8 @@ def results(folder: Path = RESULTS) -> str:
     others = [one for one in sorted(folder.glob("*.csv")) if one.name != RUNS]
     return (
         f"{head}<p>Accuracy on clean test data in percent, at the epoch chosen on noisy validation data: "
-        "mean ± standard deviation (number of seeds). Open a number to see its runs, each with the commit that "
-        f"made it. {len(runs)} runs, {len(groups)} rows.</p>"
+        "mean ± standard deviation (number of seeds). Open a number to see its runs, each with the commit "
+        f"that made it. {len(runs)} runs, {len(groups)} rows.</p>"
         f'<form class="filters" role="group" aria-label="Filters">{_filters(runs)}</form>'
         '<p class="shown" role="status"></p>'
         '<table class="results"><thead><tr><th>dataset</th><th>noise</th><th>method</th><th>mode</th>'

@@ -29,10 +29,12 @@ def index(pages: Iterable[tuple[str, str, Sequence[Section]]]) -> dict[str, Any]
 
     pages: name, title and sections of each.
 
-    The result has ``pages`` (file and title), ``sections`` (page, anchor, title, the beginning of its text)
-    and ``words``, for each word the numbers of its sections, as -1 - number where it is in a title.
+    The result has ``pages`` (file and title), ``sections`` (page, anchor, title, the beginning of its text),
+    ``words``, for each word the numbers of its sections, as -1 - number where it is in a title, and
+    ``common``, words that are not looked for.
     """
     listed: list[list[str]] = []
+    common = sorted(ENGLISH_STOP_WORDS)
     sections: list[list[Any]] = []
     words: dict[str, list[int]] = defaultdict(list)
     for name, title, parts in pages:
@@ -46,4 +48,4 @@ def index(pages: Iterable[tuple[str, str, Sequence[Section]]]) -> dict[str, Any]
             for word in sorted(titled | words_of(part.text)):
                 words[word].append(-1 - number if word in titled else number)
         listed.append([f"{name}.html", title])
-    return {"pages": listed, "sections": sections, "words": dict(sorted(words.items()))}
+    return {"pages": listed, "sections": sections, "words": dict(sorted(words.items())), "common": common}
