@@ -19,6 +19,7 @@ NAMES = sorted(path.stem for path in FOLDER.glob("[0-9][0-9]_*.ipynb"))
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 READY = """() => window.MathJax?.startup?.promise.then(() =>
   [...document.querySelectorAll('.plotly-graph-div')].every(figure => figure._fullLayout))"""
+SHOWN = "figure => JSON.stringify([figure.data, figure.layout.annotations, figure.layout.title])"
 SIDEWAYS = "() => document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth"
 WORDS = "The transition matrix says how labels flip. " * 60
 
@@ -293,6 +294,44 @@ def whole(tmp_path_factory):
     return folder
 
 
+def move_every_control(page, notebook: Path) -> None:
+    """Every menu, slider and box of every figure, by keyboard; a slider by mouse too."""
+    cells = nbformat.read(notebook, as_version=4).cells
+    stored = [
+        o.data[PLOTLY] for cell in cells for o in cell.get("outputs", []) if PLOTLY in o.get("data", {})
+    ]
+    assert page.locator(".plot").count() == len(stored)
+    for number, one in enumerate(stored):
+        controls = one["layout"].get("meta", {}).get("twin", {"controls": []})["controls"]
+        plot = page.locator(".plot").nth(number)
+        figure = plot.locator(".plotly-graph-div").element_handle()
+        inputs = plot.locator(".plot-controls :is(input, select)")
+        assert inputs.count() == len(controls)
+        for control, told in zip(inputs.all(), controls, strict=True):
+            there, back = ("ArrowUp", "ArrowDown") if told["kind"] == "menu" else ("ArrowLeft", "ArrowRight")
+            there, back = (back, there) if told["start"] == 0 else (there, back)
+            if told["kind"] == "box":
+                there = back = " "
+            before = figure.evaluate(SHOWN)
+            for key in (there, back):
+                now = figure.evaluate(SHOWN)
+                control.press(key)
+                moved(page, figure, now)
+            if told["kind"] != "range":
+                assert figure.evaluate(SHOWN) == before, f"figure {number}, {told['label']}"
+                continue
+            now, box = figure.evaluate(SHOWN), control.bounding_box()
+            spot = 0.98 if told["start"] < len(told["options"]) / 2 else 0.02
+            page.mouse.click(box["x"] + spot * box["width"], box["y"] + box["height"] / 2)
+            moved(page, figure, now)
+
+
+def moved(page, figure, before: str) -> None:
+    page.wait_for_function(
+        f"([figure, before]) => ({SHOWN})(figure) !== before", arg=[figure, before], timeout=20_000
+    )
+
+
 @pytest.mark.parametrize("name", [*NAMES, "index", *LOOK_UP])
 def test_a_page_can_be_read_in_either_theme_and_on_a_phone(browser, whole, screenshots, name):
     context = browser.new_context(viewport=DESKTOP)
@@ -306,6 +345,8 @@ def test_a_page_can_be_read_in_either_theme_and_on_a_phone(browser, whole, scree
         page.emulate_media(color_scheme=scheme)
         assert page.evaluate(CONTRAST) == [], scheme
         page.screenshot(path=screenshots / f"page_{name}_{scheme}.png", full_page=True)
+    if name in NAMES:
+        move_every_control(page, whole / f"{name}.ipynb")
     page.set_viewport_size(PHONE)
     page.wait_for_timeout(600)  # plotly redraws a moment after the window has changed
     assert page.evaluate(SIDEWAYS) <= 0
