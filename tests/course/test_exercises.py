@@ -148,11 +148,7 @@ def counts(clean, noisy):
     return table
 
 
-HELLINGER, TRIANGULAR, WITNESS = (
-    nb01.squared_hellinger_conjugate,
-    nb01.triangular,
-    nb01.total_variation_witness,
-)
+TRIANGULAR, WITNESS = nb01.triangular, nb01.total_variation_witness
 
 
 def unpaired(a, b):
@@ -162,6 +158,18 @@ def unpaired(a, b):
 def spread(a, b, ddof, divisor):
     gaps = np.subtract(a, b)
     return gaps.mean(), gaps.std(ddof=ddof) / divisor
+
+
+def counted(suspicion, wrong, threshold):
+    """Precision and recall, as exercise 3 of notebook 04 wants them."""
+    checked = [w for s, w in zip(suspicion, wrong, strict=True) if s > threshold]
+    return sum(checked) / len(checked), sum(checked) / sum(wrong)
+
+
+def checked(score, check, harm, left):
+    """The labels worth checking, with a cost that counts the others ``left`` each."""
+    chosen = [i for i, s in enumerate(score) if s * harm > check]
+    return chosen, check * len(chosen) + left * (len(score) - len(chosen))
 
 
 def joint_alone(name, accuracy):
@@ -203,11 +211,16 @@ def two_or_nan(first, second):
 
 
 WRONG = [
-    (HELLINGER, lambda u: 1 / (1 - u) ** 2, "that is the v at which the line touches"),
-    (HELLINGER, lambda u: 1 / (1 - u), "square root of the touching v"),
-    (HELLINGER, lambda u: -u / (1 - u), "the sign is turned round"),
-    (HELLINGER, lambda u: u, "the largest gap is -0.7500; yours is -3.0000"),
-    (HELLINGER, lambda u: 0.0, "a tensor of the shape of u"),
+    (nb01.flat_kl, lambda r: r * r.log(), "that is c = 0"),
+    (nb01.flat_kl, lambda r: r * r.log() + r - 1, "this has slope 2"),
+    (nb01.flat_kl, lambda r: r * r.log() - r, "f(1) must be 0"),
+    (nb01.flat_kl, lambda r: r - 1, "at r = 0.1 it must be 0.6697; yours is -0.9000"),
+    (nb01.flat_kl, lambda r: 0.0, "a tensor of the shape of r"),
+    (nb01.pearson_conjugate, lambda u: 1 + u / 2, "the r at which the line touches"),
+    (nb01.pearson_conjugate, lambda u: u + u**2 / 4, "which r is best there?"),
+    (nb01.pearson_conjugate, lambda u: -torch.where(u < -2, -1.0, u + u**2 / 4), "turned round"),
+    (nb01.pearson_conjugate, lambda u: u, "at u = -5 the largest gap is -1.0000; yours is -5.0000"),
+    (nb01.pearson_conjugate, lambda u: 0.0, "a tensor of the shape of u"),
     (TRIANGULAR, lambda: None, "return a Divergence, not a NoneType"),
     (TRIANGULAR, lambda: divergence("kl"), "generator: "),
     (TRIANGULAR, triangular(slope=lambda v: 1 - 4 / (v + 1)), "slope: it is not the derivative"),
@@ -218,7 +231,7 @@ WRONG = [
         triangular(dual=lambda u: u),
         "dual: at u = -3 the largest gap is -1.0000; yours is -3.0000",
     ),
-    (TRIANGULAR, triangular(dual=unclamped), "below, no v > 0 has that slope"),
+    (TRIANGULAR, triangular(dual=unclamped), "below, no r > 0 has that slope"),
     (TRIANGULAR, triangular(activation=lambda v: 1 - torch.exp(v)), "activation: it must increase"),
     (TRIANGULAR, triangular(activation=lambda v: v), "activation: it leaves the domain"),
     (TRIANGULAR, triangular(conjugate_of_activation=lambda v: v), "it is not dual(activation(v))"),
@@ -260,6 +273,11 @@ WRONG = [
     (nb02.estimate_T, lambda c, n, k: counts(c, n) / len(c), "you divided by all labels"),
     (nb02.estimate_T, lambda c, n, k: counts(n, c) / counts(n, c).sum(1)[:, None], "exchanged"),
     (nb02.estimate_T, lambda c, n, k: np.eye(3), "T[0, 0] must be 0.75, yours is 1"),
+    (nb02.worst_noise, lambda k: np.eye(k), "the right label is not beaten in class 0"),
+    (nb02.worst_noise, lambda k: np.roll(np.eye(k), 1, 1), "but 100% of the labels are wrong"),
+    (nb02.worst_noise, lambda k: 0.4 * np.eye(k), "row 0 sums to 0.4"),
+    (nb02.worst_noise, lambda k: 0.5, "a matrix of shape (2, 2), not ()"),
+    (nb02.worst_noise, lambda k: np.eye(k)[np.arange(k) ^ 1] if k % 2 == 0 else np.eye(k), "are wrong"),
     (
         nb04.product_term,
         lambda z, p, d: (d.conjugate_of_activation(z) * p).sum(1).mean(),
@@ -275,8 +293,13 @@ WRONG = [
     (nb04.derangement, lambda n: torch.arange(n), "2 of the images kept their own label"),
     (nb04.derangement, lambda n: torch.zeros(n), "every index from 0 to 1 must occur once"),
     (nb04.derangement, lambda n: torch.arange(n).roll(1), "draw it at random"),
-    (nb04.forward_passes, lambda n, product: 3 * n, "the third mini-batch gives labels only"),
-    (nb04.forward_passes, lambda n, product: 2 * n, "'exact' it is 1000, yours is 2000"),
+    (nb04.precision_and_recall, lambda s, w, t: counted(s, w, t)[::-1], "return precision first"),
+    (nb04.precision_and_recall, lambda s, w, t: counted(s, w, t)[:1] * 2, "by all wrong labels"),
+    (nb04.precision_and_recall, lambda s, w, t: (0, 0), "0.667 and 0.5, yours are 0 and 0"),
+    (nb04.worth_checking, lambda s, c, h: ([2], 0), "one half is not the threshold"),
+    (nb04.worth_checking, lambda s, c, h: ([0], 0), "check [1, 2, 4], not [0]"),
+    (nb04.worth_checking, lambda s, c, h: checked(s, c, h, 0), "the labels you leave cost"),
+    (nb04.worth_checking, lambda s, c, h: checked(s, c, h, 1), "it costs 4, yours is 5"),
     (nb09.clean_prior, lambda q, T: torch.linalg.solve(T, q), "T is transposed"),
     (nb09.clean_prior, lambda q, T: T.T @ q, "adds the noise once more"),
     (nb09.clean_prior, lambda q, T: q, "T'p of your answer is"),
@@ -359,6 +382,11 @@ WRONG = [
     ),
     (nb00.memorised_share, lambda p, n, c: (p == c)[n != c].double().mean(), "resisted"),
     (nb00.memorised_share, lambda p, n, c: torch.tensor(0.5), "0.667; yours is 0.500"),
+    (nb00.precision_and_recall, lambda p, n, c: 0.5, "return two numbers"),
+    (nb00.precision_and_recall, lambda p, n, c: (1 / 3, 1 / 2), "the two are exchanged"),
+    (nb00.precision_and_recall, lambda p, n, c: (1 / 8, 1 / 3), "you divided by all labels"),
+    (nb00.precision_and_recall, lambda p, n, c: (1.0, 1 / 3), "precision 0.5; yours is 1.000"),
+    (nb00.precision_and_recall, lambda p, n, c: (0.5, 1.0), "recall 0.333; yours is 1.000"),
 ]
 
 
