@@ -276,9 +276,10 @@ def text_numbers(texts: Sequence[str]) -> tuple[np.ndarray, str]:
     4
     """
     try:
-        from fdiv.datasets.features import text_features
+        from fdiv.datasets import features
 
-        return np.asarray(text_features(list(texts)), dtype=np.float64), "sentence embeddings"
+        if hasattr(features, "text_features"):
+            return np.asarray(features.text_features(list(texts)), dtype=np.float64), "sentence embeddings"
     except (ImportError, OSError):
         pass
     from sklearn.decomposition import TruncatedSVD
@@ -289,7 +290,7 @@ def text_numbers(texts: Sequence[str]) -> tuple[np.ndarray, str]:
         counts = words.fit_transform(texts)
     except ValueError:
         raise ValueError("the texts have no words") from None
-    size = min(TEXT_NUMBERS, min(counts.shape) - 1)
+    size = min(TEXT_NUMBERS, max(len(texts) // 25, 2), min(counts.shape) - 1)  # few texts, few directions
     if size < 1:
         return counts.toarray(), "its words"
     return TruncatedSVD(size, random_state=0).fit_transform(counts), "its words, by latent semantic analysis"

@@ -249,10 +249,8 @@ def _out_of_sample(
 
 def _logits(model: Any, X: Any, K: int) -> np.ndarray:
     """The model's logits, or log-probabilities, in the order of all classes; unseen ones are impossible."""
-    if hasattr(model, "logits"):
-        found = model.logits(X)
-    else:
-        found = np.log(np.maximum(model.predict_proba(X), 1e-12))
+    own_logits = getattr(model, "logits", None)
+    found = own_logits(X) if own_logits else np.log(np.maximum(model.predict_proba(X), 1e-12))
     logits = np.full((len(found), K), found.min(axis=1, keepdims=True) - 10)
     logits[:, model.classes_] = found
     return logits
