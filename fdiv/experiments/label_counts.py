@@ -40,8 +40,15 @@ def table(name: str) -> tuple[np.ndarray, np.ndarray]:
 
     if name == "synthetic":
         return datasets.make_classification(
-            1000, 20, n_informative=8, n_classes=4, weights=[0.4, 0.3, 0.2, 0.1], class_sep=1.5, flip_y=0, random_state=0
-        )  # fmt: skip
+            1000,
+            20,
+            n_informative=8,
+            n_classes=4,
+            weights=[0.4, 0.3, 0.2, 0.1],
+            class_sep=1.5,
+            flip_y=0,
+            random_state=0,
+        )
     load = {
         "wine": datasets.load_wine,
         "breast-cancer": datasets.load_breast_cancer,
@@ -116,5 +123,5 @@ if __name__ == "__main__":
         row = dict(zip(KEYS, case, strict=True)) | judge(*case) | provenance()
         before = [measured()] if FILE.exists() else []
         write_text(pd.concat([*before, pd.DataFrame([row])]).to_csv(index=False, float_format="%.6g"), FILE)
-        print(*case, row["truth"], round(row["count"]), file=sys.stderr, flush=True)
+        print(*case, row["truth"], f"{row['count']:.0f}", file=sys.stderr, flush=True)
     print(coverage().round(3))

@@ -85,9 +85,7 @@ def _headline(report: CleaningReport) -> str:
     )
     if wrong.disagreements > wrong.high:
         text += (
-            f" The models would change {wrong.disagreements}: if people err where examples are hard, the"
-            " truth is"
-            " nearer to that."
+            f" The models would change {wrong.disagreements}, which is the count if they are always right."
         )
     return text
 
