@@ -27,10 +27,11 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from fdiv.learning.checks import is_singular
 from fdiv.learning.losses import Batch, NoisyLabelLoss, _nearest_distribution, _over_labels
-from fdiv.names import Registry
+from fdiv.names import Registry, choose
 from fdiv.noise.matrices import transition
 
 __all__ = [
+    "DECISIONS",
     "ELR",
     "FPML",
     "GCE",
@@ -42,12 +43,15 @@ __all__ = [
     "EpsilonSoftmax",
     "JensenShannon",
     "LogitClip",
+    "Nature",
     "NegativeLabelSmoothing",
     "Passive",
     "clean_posterior",
     "label_wave",
     "learned_decision",
+    "nature",
     "sharpness_aware",
+    "tolerates",
     "weight_average",
 ]
 
@@ -689,6 +693,109 @@ def learned_decision(loss: NoisyLabelLoss, posterior: Any, *, reach: float = 30.
     z = minimize(risk_and_slope, start, jac=True, bounds=bounds, options={"ftol": 1e-14, "gtol": 1e-9}).x
     p = np.exp(z - z.max())
     return p / p.sum()
+
+
+DECISIONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "posterior": lambda posterior, prior: posterior,
+    "difference": lambda posterior, prior: posterior - prior,
+    "ratio": lambda posterior, prior: posterior / prior,
+}
+
+
+def trials(count: int = 4) -> list[tuple[np.ndarray, list[np.ndarray]]]:
+    """Return label priors of three classes, each with posteriors for which ``DECISIONS`` do not agree.
+
+    count: how many posteriors for each prior.
+
+    >>> prior, posteriors = trials()[0]
+    >>> {int(score(posteriors[0], prior).argmax()) for score in DECISIONS.values()} == {0}
+    False
+    """
+    draw, found = np.random.default_rng(0), []
+    for prior in np.array([[0.6, 0.25, 0.15], [0.2, 0.62, 0.18], [0.45, 0.4, 0.15], [0.3, 0.2, 0.5]]):
+        some: list[np.ndarray] = []
+        for posterior in draw.dirichlet([2, 2, 2], size=1000):
+            scores = [score(posterior, prior) for score in DECISIONS.values()]
+            clear = all(np.diff(np.sort(one))[-1] > 0.03 for one in scores) and posterior.min() > 0.05
+            if clear and len({one.argmax() for one in scores}) > 1 and len(some) < count:
+                some.append(posterior)
+        found.append((prior, some))
+    return found
+
+
+@dataclass(frozen=True)
+class Nature:
+    """What a loss is, found by computing and not by reading its paper.
+
+    proper: infinite data teach P(Y~=y|x) itself.
+    bounded: no example costs more than some number, however wrong the model is.
+    symmetric: the losses of all labels sum to a constant, so that even noise only scales the risk.
+    decides: the key of ``DECISIONS`` whose largest value is answered; "other" where it is none of them.
+    """
+
+    proper: bool
+    bounded: bool
+    symmetric: bool
+    decides: str
+
+
+def nature(build: Callable[[np.ndarray], NoisyLabelLoss]) -> Nature:
+    """Return what a loss is.
+
+    build: returns the loss for three classes of a given label prior, which many losses do not need.
+
+    >>> nature(lambda prior: GCE(3, q=1))
+    Nature(proper=False, bounded=True, symmetric=True, decides='posterior')
+    """
+    agree, proper = dict.fromkeys(DECISIONS, True), True
+    for prior, posteriors in trials():
+        loss = build(prior)
+        loss.set_epoch(1, 1)  # of a loss with a schedule, what it ends as
+        for posterior in posteriors:
+            p = learned_decision(loss, posterior)
+            proper &= bool(np.abs(p - posterior).max() < 1e-3)
+            for name, score in DECISIONS.items():
+                agree[name] &= bool(p.argmax() == score(posterior, prior).argmax())
+    even = build(np.full(3, 1 / 3))
+    even.set_epoch(1, 1)
+    draw = torch.Generator().manual_seed(0)
+    z = 3 * torch.randn(20, 3, generator=draw, dtype=torch.float64)
+    sums = torch.stack([even_loss(even, z, label) for label in range(3)]).sum(0)
+    far = torch.tensor([[0.0, 1.0, 0.0]], dtype=torch.float64)
+    near, further = (even_loss(even, size * far, 0).item() for size in (100.0, 200.0))
+    return Nature(
+        proper=proper,
+        bounded=further - near < 1e-6 * max(1.0, abs(near)),
+        symmetric=bool(sums.max() - sums.min() < 1e-8),
+        decides=next((name for name, right in agree.items() if right), "other"),
+    )
+
+
+def even_loss(loss: NoisyLabelLoss, z: Tensor, label: int) -> Tensor:
+    """Return the loss of each row of ``z`` by itself, all with the same label.
+
+    >>> even_loss(GCE(2, q=1), torch.zeros(2, 2), 0)
+    tensor([0.5000, 0.5000])
+    """
+    return torch.stack([loss(row[None], torch.tensor([label])) for row in z])
+
+
+def tolerates(decides: str, T: Any, prior: Any = None) -> np.ndarray:
+    """Return, class by class, whether examples that certainly belong to it are still answered right under T.
+
+    decides: a key of ``DECISIONS``, see ``nature``.
+    T: the transition matrix.
+    prior: the shares of the clean classes; by default all are equal.
+
+    >>> T = [[0.4, 0.6], [0.0, 1.0]]
+    >>> tolerates("posterior", T), tolerates("difference", T)
+    (array([False,  True]), array([ True,  True]))
+    """
+    T = np.asarray(transition(T))
+    clean = np.full(len(T), 1 / len(T)) if prior is None else np.asarray(prior, dtype=np.float64)
+    score = DECISIONS[choose("decision", decides, tuple(DECISIONS))](T, clean @ T)
+    others = np.where(np.eye(len(T), dtype=bool), -np.inf, score).max(1)
+    return np.diag(score) > others
 
 
 # ---------------------------------------------------------------------- pieces

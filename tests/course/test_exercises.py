@@ -25,6 +25,7 @@ from fdiv.course.exercises import (
     nb08,
     nb09,
     nb10,
+    nb13,
 )
 from fdiv.course.notebooks import find, read
 from fdiv.theory import exact
@@ -153,6 +154,12 @@ TRIANGULAR, WITNESS = nb01.triangular, nb01.total_variation_witness
 
 def unpaired(a, b):
     return np.mean(a) - np.mean(b), np.sqrt((np.var(a, ddof=1) + np.var(b, ddof=1)) / len(a))
+
+
+def wrong_ranks(table, critical):
+    """The smallest accuracy first."""
+    ranks = table.rank(axis=1).mean()
+    return ranks[ranks <= ranks.min() + critical].index
 
 
 def spread(a, b, ddof, divisor):
@@ -312,6 +319,16 @@ WRONG = [
     (nb09.anchors_fail_up_to, lambda b: 0.5, "one half is about rows"),
     (nb09.anchors_fail_up_to, lambda b: 1 - b, "what the partner keeps"),
     (nb09.anchors_fail_up_to, lambda b: 0.0, "compare T_ii with T_ji"),
+    (nb13.bridge, lambda p, q: (1 - p**q) / q, "return its limit"),
+    (nb13.bridge, lambda p, q: 1 - p**q, "divide by q"),
+    (nb13.bridge, lambda p, q: (p**q - 1) / q, "the sign is exchanged"),
+    (nb13.bridge, lambda p, q: 1 - p, "it is 1.0000, yours is 0.7500"),
+    (nb13.survivors, lambda T: None, "is there a return"),
+    (nb13.survivors, lambda T: range(len(T)), "these are [1, 2], yours are [0, 1, 2]"),
+    (nb13.survivors, lambda T: [j for j in range(len(T)) if T[:, j].argmax() == j], "down a column"),
+    (nb13.tied, lambda table, critical: list(table), "with a critical difference of 0.1"),
+    (nb13.tied, lambda table, critical: None, "is there a return"),
+    (nb13.tied, lambda table, critical: wrong_ranks(table, critical), "upside down"),
     (nb05.regret_of, lambda s, a: a[int(np.argmax(s))] - max(a), "the sign is exchanged"),
     (
         nb05.regret_of,

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from fdiv.learning import modern
 from fdiv.learning.losses import BackwardCorrection, CrossEntropy, FDivLoss, NoisyLabelLoss
 from fdiv.learning.modern import (
+    DECISIONS,
     ELR,
     GCE,
     MODERN,
@@ -33,9 +34,12 @@ from fdiv.learning.modern import (
     clean_posterior,
     label_wave,
     learned_decision,
+    nature,
     sharpness_aware,
+    tolerates,
     weight_average,
 )
+from fdiv.noise import paper_noise
 
 EXAMPLES = 40
 ROWS = {row["name"]: row for row in MODERN}
@@ -516,6 +520,63 @@ def test_a_prior_moves_the_papers_tv_and_none_of_the_later_losses():
     posterior, prior = [0.5, 0.3, 0.2], [0.6, 0.2, 0.2]
     assert ranked(learned_decision(FDivLoss("tv", 3, label_prior=prior), posterior)) == 1
     assert ranked(learned_decision(GCE(3), posterior)) == 0
+
+
+@pytest.mark.parametrize("name", [name for name in ROWS if name not in ("elr", "gjs")])
+def test_the_nature_of_a_loss_is_that_of_its_paper(name):
+    """Symmetric, bounded and proper as each paper claims; none looks at the prior."""
+    found = nature(lambda prior: build(name, 3))
+    assert found.symmetric == (name in ("nce-mae", "nce-rce", "anl-ce"))
+    assert found.bounded == (name not in ("sce", "nls", "f-pml"))
+    if name not in ("nls", "logit-clip"):
+        assert found.proper == (name in PROPER)
+    if name != "nls":  # which falls without limit
+        assert found.decides == "posterior"
+
+
+@pytest.mark.parametrize(
+    ("loss", "decides", "proper", "bounded", "symmetric"),
+    [
+        (lambda prior: CrossEntropy(3), "posterior", True, False, False),
+        (lambda prior: CrossEntropy(3, label_prior=prior), "ratio", False, False, False),
+        (lambda prior: FDivLoss("tv", 3, label_prior=prior), "difference", False, True, True),
+        (lambda prior: GCE(3, q=1), "posterior", False, True, True),
+    ],
+)
+def test_the_three_decisions_are_told_apart(loss, decides, proper, bounded, symmetric):
+    found = nature(loss)
+    assert (found.decides, found.proper, found.bounded) == (decides, proper, bounded)
+    assert found.symmetric == symmetric
+
+
+def test_total_variation_and_mae_are_one_family_for_even_labels():
+    """sum_k a(p[k]) (1/K - [y=k]): a(p) = p is MAE up to a constant, tanh(p)/2 is total variation."""
+    z, y = batch(9, 4)
+    p, hit = z.softmax(1), nn.functional.one_hot(y, 4)
+    for a, loss in (
+        (lambda p: p, GCE(4, q=1)),
+        (lambda p: p.tanh() / 2, FDivLoss("tv", 4, label_prior=[0.25] * 4)),
+    ):
+        family = (a(p) * (0.25 - hit.to(p))).sum(1).mean()
+        constant = 0.75 if isinstance(loss, GCE) else 0.0
+        assert loss(z, y).item() == pytest.approx(family.item() + constant, abs=1e-6)
+
+
+def test_who_survives_which_noise():
+    hard = paper_noise("cifar-10", "sparse-high")
+    assert tolerates("posterior", hard).sum() == tolerates("difference", hard).sum() == 5
+    assert tolerates("ratio", hard).all()
+    for setting in ("uniform-low", "uniform-high", "sparse-low"):
+        for rule in DECISIONS:
+            assert tolerates(rule, paper_noise("cifar-10", setting)).all()
+    # certain examples survive even noise of uneven classes, whatever the decision
+    T, prior = np.array([[0.6, 0.4], [0.4, 0.6]]), [0.9, 0.1]
+    assert tolerates("posterior", T, prior).all()
+    assert tolerates("ratio", T, prior).all()
+    # nothing survives a permutation
+    assert not tolerates("ratio", [[0, 1], [1, 0]]).any()
+    with pytest.raises(ValueError, match="no decision is called 'mode'"):
+        tolerates("mode", T)
 
 
 def test_learned_decision_refuses_what_it_cannot_answer():

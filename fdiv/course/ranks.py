@@ -1,0 +1,52 @@
+"""The diagram of average ranks: who can be told apart, and who cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import plotly.graph_objects as go
+
+__all__ = ["ranks_figure"]
+
+
+def ranks_figure(
+    ranks: Mapping[str, float], critical: float, *, title: str, highlight: Mapping[str, str] | None = None
+) -> go.Figure:
+    """Return average ranks as points on a line each, the best at the top, with the critical difference.
+
+    Methods whose point lies in the band cannot be told from the best one (Demšar, 2006).
+
+    ranks: the average rank of each method, by its title.
+    critical: by how much two average ranks must differ.
+    highlight: a colour for some of the titles.
+    """
+    ordered = sorted(ranks.items(), key=lambda item: item[1])
+    best, colours = ordered[0][1], highlight or {}
+    figure = go.Figure(
+        go.Scatter(
+            x=[rank for _, rank in ordered],
+            y=[name for name, _ in ordered],
+            mode="markers+text",
+            text=[f"{rank:.1f}" for _, rank in ordered],
+            textposition="middle right",
+            marker={"size": 11, "color": [colours.get(name, "#7A7A7A") for name, _ in ordered]},
+            hovertemplate="%{y}: average rank %{x:.2f}<extra></extra>",
+        )
+    )
+    figure.add_vrect(x0=best, x1=best + critical, fillcolor="#0072B2", opacity=0.12, line_width=0)
+    figure.add_annotation(
+        x=best + critical / 2,
+        y=1.0,
+        yref="paper",
+        yanchor="bottom",
+        text=f"critical difference {critical:.1f}",
+        showarrow=False,
+    )
+    return figure.update_layout(
+        title=title,
+        xaxis_title="average rank, 1 is best",
+        yaxis={"autorange": "reversed"},
+        height=110 + 22 * len(ordered),
+        margin={"l": 150, "t": 80},
+        showlegend=False,
+    )
