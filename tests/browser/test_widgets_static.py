@@ -67,7 +67,7 @@ def test_a_page_holds_each_module_once(static, tmp_path):
     nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "00_figures.ipynb")
     build(tmp_path, ["00_figures"])
     page = (tmp_path / "00_figures.html").read_text(encoding="utf-8")
-    assert page.count(', widget, core);</script>') == len(NAMES)
+    assert page.count(", widget, core);</script>") == len(NAMES)
     assert page.count("<figcaption>") == len(outputs)
     assert "mountFigure(" not in (tmp_path / "index.html").read_text(encoding="utf-8").split("</script>")[-1]
 
