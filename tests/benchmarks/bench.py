@@ -287,10 +287,33 @@ def steps_and_growth(rounds: int) -> pd.DataFrame:
     )
 
 
+def features(rounds: int) -> pd.DataFrame:
+    """The frozen network, as torchvision builds it and as ``fdiv.datasets.features`` runs it."""
+    from torchvision.models import mobilenet_v2
+
+    from fdiv.datasets.features import BATCH, SIZE, frozen
+
+    images = torch.rand(BATCH, 3, SIZE, SIZE)
+    built = mobilenet_v2().features.eval()
+    ours, by_pixels = frozen(mobilenet_v2().features), images.contiguous(memory_format=torch.channels_last)
+
+    def step(net: nn.Module, batch: Tensor) -> Step:
+        def run() -> None:
+            with torch.inference_mode():
+                net(batch)
+
+        return run
+
+    variants = {"as built": step(built, images), "fused, laid out by pixels": step(ours, by_pixels)}
+    question = f"features of MobileNetV2, batch {BATCH}, {SIZE} x {SIZE}"
+    return measure(question, variants, "as built", rounds, 2, images=BATCH)
+
+
 PARTS: dict[str, Callable[[int], pd.DataFrame | None]] = {
     "mnist": steps_and_growth,
     "cifar": steps_on_cifar,
     "networks": networks,
+    "features": features,
 }
 
 
