@@ -145,3 +145,55 @@ def test_unknown_names_are_one_sentence(split):
         compare(split, "gcee", TINY)
     with pytest.raises(ValueError, match="no part is called 'x'"):
         study.table("x")
+
+
+def made_up(monkeypatch, tmp_path, cells, accuracy):
+    """A file of results in which ``accuracy(cell, seed)`` is what every rule found."""
+    rows = [
+        vars(cell)
+        | {"seed": seed}
+        | {f"accuracy_{rule.replace('-', '_')}": accuracy(cell, seed) for rule in study.RULES}
+        for cell in cells
+        for seed in range(5)
+    ]
+    file = tmp_path / "made_up.csv"
+    pd.DataFrame(rows).drop_duplicates().to_csv(file, index=False)
+    monkeypatch.setattr(study.measured, "__defaults__", (file,))
+
+
+def test_a_verdict_needs_an_interval_that_excludes_zero(monkeypatch, tmp_path):
+    def accuracy(cell, seed):
+        high = {"gce": 0.1, "nce-rce": 0.2, "sce": -0.1}.get(cell.method, 0)
+        return 0.5 + high + 0.01 * ((seed * 7 + len(cell.method)) % 5)
+
+    made_up(monkeypatch, tmp_path, PARTS["features"], accuracy)
+    found = study.verdicts().set_index(["claim", "noise"])
+    assert len(found) == len(study.PUBLISHED)
+    assert found.loc[("GCE is far ahead of cross-entropy", "uniform-0.4"), "verdict"] == "agrees"
+    assert found.loc[("SCE is ahead of cross-entropy", "uniform-0.6"), "verdict"] == "the other way"
+    assert found.loc[("a divergence is ahead of cross-entropy", "human-worse"), "verdict"] == "tied"
+    assert found.loc[("NCE+RCE is ahead of GCE", "uniform-0.6"), "ours"] == pytest.approx(10, abs=3)
+
+
+def test_the_best_and_who_is_tied_with_it(monkeypatch, tmp_path):
+    def accuracy(cell, seed):
+        return {"gce": 0.9, "tv": 0.897}.get(cell.method, 0.5) + 0.01 * ((seed * (1 + len(cell.method))) % 5)
+
+    made_up(monkeypatch, tmp_path, PARTS["features"], accuracy)
+    means = study.table("features")
+    assert means.shape == (10, 20)
+    assert means.index[0] == "uniform-0.2"
+    tied = study.tied_with_the_best(means, "features")
+    assert all(sorted(names) == ["gce", "tv"] for names in tied.values())
+
+
+@pytest.mark.parametrize(("lead", "words"), [(0.1, "holds"), (-0.1, "does not hold")])
+def test_the_papers_conclusions_are_judged(monkeypatch, tmp_path, lead, words):
+    def accuracy(cell, seed):
+        if cell.noise == "sparse-high":
+            return 0.5 if lead > 0 else 0.8
+        return 0.6 + (lead if METHODS[cell.method].group == "divergence" else 0) + 0.001 * seed
+
+    made_up(monkeypatch, tmp_path, PARTS["paper"], accuracy)
+    found = study.conclusions()
+    assert found["verdict"].tolist() == [words] * 4
