@@ -32,9 +32,9 @@ import pandas as pd
 import plotly.graph_objects as go
 import torch
 
-from fdiv.course import bars_figure, check_parameters, claim, explore, predict
+from fdiv.course import check_parameters, claim, explore, predict
 from fdiv.course.exercises import nb13 as exercises
-from fdiv.course.ranks import ranks_figure
+from fdiv.course.ranks import accuracies_figure, ranks_figure
 from fdiv.datasets import noisy_data
 from fdiv.experiments import then_and_now as study
 from fdiv.experiments.statistics import (
@@ -58,19 +58,19 @@ TITLES = {name: row.title for name, row in METHODS.items()} | {
 
 
 # %% tags=["interactive"]
-def curves(first="gce", second="jal-ce", classes=10):
-    p = torch.linspace(0.002, 0.998, 120, dtype=torch.float64)
+def curves(loss="gce", classes=10):
+    p = torch.linspace(0.004, 0.996, 63, dtype=torch.float64)
     figure = go.Figure()
-    for name in dict.fromkeys(("ce", first, second)):
+    for name in dict.fromkeys(("ce", "tv", loss)):
         loss = build_loss(
             name, classes, label_prior=torch.full((classes,), 1 / classes)
         )
-        loss.set_epoch(1, 1)
+        one.set_epoch(1, 1)
         rest = ((1 - p) / (classes - 1)).log()[:, None].expand(-1, classes - 1)
         z = torch.cat([p.log()[:, None], rest], dim=1)
         label = torch.tensor([0])
-        value = torch.stack([loss(row[None], label) for row in z])
-        guess = loss(torch.zeros(1, classes, dtype=torch.float64), label)
+        value = torch.stack([one(row[None], label) for row in z])
+        guess = one(torch.zeros(1, classes, dtype=torch.float64), label)
         low = value.min()
         scaled = (value - low) / (guess - low)
         style = {"color": METHODS[name].colour, "dash": METHODS[name].dash}
@@ -85,8 +85,8 @@ def curves(first="gce", second="jal-ce", classes=10):
     )
 
 
-LATER = {TITLES[name]: name for name in ("tv", *study.NOW) if name != "elr"}
-explore(curves, first=LATER, second=LATER, classes=[2, 10])
+LATER = {TITLES[name]: name for name in study.NOW if name != "elr"}
+explore(curves, loss=LATER, classes=[2, 10])
 
 # %% [markdown]
 # **What to see**: cross-entropy leaves the picture at the left, the others arrive there in a bend or on a straight line. A straight line is the mean absolute error $1-p_y$, which treats every example alike.
@@ -229,10 +229,10 @@ predict(
 
 # %%
 best = study.table("features", "oracle").loc["sparse-high"]
-bars_figure(
-    best.rename(TITLES).sort_values().to_dict(),
-    title="Sparse-high on CIFAR-10's features, best test epoch, five seeds",
-    x_title="accuracy in percent",
+accuracies_figure(
+    best.rename(TITLES).to_dict(),
+    title="Sparse-high on CIFAR-10's features, best test epoch",
+    highlight={TITLES["ratio"]: METHODS["ratio"].colour},
 )
 
 # %% [markdown]

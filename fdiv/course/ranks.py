@@ -1,4 +1,4 @@
-"""The diagram of average ranks: who can be told apart, and who cannot."""
+"""Methods on a line each: their accuracies, and the diagram of average ranks that says who is ahead."""
 
 from __future__ import annotations
 
@@ -6,7 +6,36 @@ from collections.abc import Mapping
 
 import plotly.graph_objects as go
 
-__all__ = ["ranks_figure"]
+from fdiv.course.figures import GREY
+
+__all__ = ["accuracies_figure", "ranks_figure"]
+
+
+def accuracies_figure(
+    values: Mapping[str, float], *, title: str, highlight: Mapping[str, str] | None = None
+) -> go.Figure:
+    """Return a bar per method, the largest at the top, with its value in percent.
+
+    values: the accuracy of each method, by its title.
+    highlight: a colour for some of the titles; the others are grey.
+    """
+    ordered, colours = sorted(values.items(), key=lambda item: item[1]), highlight or {}
+    bars = go.Bar(
+        x=[value for _, value in ordered],
+        y=[name for name, _ in ordered],
+        text=[f"{value:.1f}" for _, value in ordered],
+        textposition="outside",
+        cliponaxis=False,
+        marker_color=[colours.get(name, GREY) for name, _ in ordered],
+        orientation="h",
+    )
+    return go.Figure(bars).update_layout(
+        title=title,
+        xaxis={"title": "accuracy in percent", "rangemode": "tozero"},
+        height=110 + 22 * len(ordered),
+        margin={"l": 150, "r": 50},
+        showlegend=False,
+    )
 
 
 def ranks_figure(
@@ -29,7 +58,7 @@ def ranks_figure(
             mode="markers+text",
             text=[f"{rank:.1f}" for _, rank in ordered],
             textposition="middle right",
-            marker={"size": 11, "color": [colours.get(name, "#7A7A7A") for name, _ in ordered]},
+            marker={"size": 11, "color": [colours.get(name, "#7A8793") for name, _ in ordered]},
             hovertemplate="%{y}: average rank %{x:.2f}<extra></extra>",
         )
     )
