@@ -151,6 +151,12 @@ def counts(clean, noisy):
 TRIANGULAR, WITNESS = nb01.triangular, nb01.total_variation_witness
 
 
+def undone(joint, g, dual, T):
+    """The clean value of notebook 03, from a noisy table."""
+    inverse = T.inverse().T
+    return (joint * (g @ inverse)).sum() - (exact.product(joint) * (dual @ inverse)).sum()
+
+
 def unpaired(a, b):
     return np.mean(a) - np.mean(b), np.sqrt((np.var(a, ddof=1) + np.var(b, ddof=1)) / len(a))
 
@@ -251,6 +257,12 @@ WRONG = [
     (nb03.corrected_g, lambda g, e: g - e * g, "the same number for every label"),
     (nb03.corrected_g, lambda g, e: g - g.T @ e, "along its row"),
     (nb03.corrected_g, lambda g, e: g, "your g' averages to"),
+    (nb03.clean_vd, lambda P, g, d, t: undone(P, g, d, torch.eye(3).double()), "nothing has been undone"),
+    (nb03.clean_vd, lambda P, g, d, t: undone(P, g, d, t.T), "T is transposed"),
+    (nb03.clean_vd, lambda P, g, d, t: undone(P, g, d, t.inverse()), "a second time"),
+    (nb03.clean_vd, lambda P, g, d, t: undone(P, g, d @ t.T, t), "to f*(g), too"),
+    (nb03.clean_vd, lambda P, g, d, t: (P * ((g - d) @ t.inverse().T)).sum(), "product of the margins"),
+    (nb03.clean_vd, lambda P, g, d, t: 0.5, "yours is 0.500000"),
     (nb03.bad_but_informative, lambda: torch.ones(2, 2), "probabilities that sum to 1"),
     (nb03.bad_but_informative, lambda: torch.tensor([[0.1, 0.2], [0.6, 0.1]]), "must be balanced"),
     (
