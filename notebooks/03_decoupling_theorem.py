@@ -297,7 +297,7 @@ covariance = {
 print({label: abs(value) < 1e-12 for label, value in covariance.items()})
 
 # %% [markdown]
-# **The decoupling is a property of uniform noise**, and of no other: the covariance vanishes for every $h$ and $g$ exactly when $T = \varepsilon I + \mathbf 1e^\top$. (The appendix has a theorem for sparse noise as well. It holds for two classes and needs a correction for more; it is one of the findings of notebook 11.)
+# **The decoupling is a property of uniform noise**, and of no other: the covariance vanishes for every $h$ and $g$ exactly when $T = \varepsilon I + \mathbf 1e^\top$. (The appendix has a theorem for sparse noise as well. It holds for two classes and needs a correction for more; it is one of the findings of [notebook 11](11_reading_the_paper_critically.ipynb).)
 #
 # ## 5 Any matrix at all
 #
@@ -431,7 +431,7 @@ curves_figure(
 #
 # Pearson's flat line is a bonus that the paper does not mention. With two classes, $P - Q$ has a single free number $d$: its four cells are $\pm d$. Noise turns $d$ into $\varepsilon d$. Pearson is $\sum (P-Q)^2/Q = d^2 \sum_h \frac1{P(h)} \sum_y \frac1{p_y}$, so its noisy value is $\varepsilon^2 \cdot \big(\sum_y 1/\tilde p_y\big) / \big(\sum_y 1/p_y\big)$ times the clean one, a factor that does not depend on the classifier. With more classes the cells of $P - Q$ are not all of one size, and this argument ends; notebook 12 says what remains.
 #
-# Note where the lines end: as labels become pure noise, all smooth divergences agree with Pearson. That is the parabola of notebook 01. (The paper expects the bias to lose its effect as noise grows, and proves robustness of the other divergences within a smaller class of classifiers. Notebook 11 looks at both.)
+# Note where the lines end: as labels become pure noise, all smooth divergences agree with Pearson. That is the parabola of notebook 01. (The paper expects the bias to lose its effect as noise grows, and proves robustness of the other divergences within a smaller class of classifiers. [Notebook 11](11_reading_the_paper_critically.ipynb) looks at both.)
 #
 # **A tie that no divergence can break.** $D_f$ does not know the *names* of the answers. Swap the two rows, so that the classifier always says the opposite, and nothing changes:
 
