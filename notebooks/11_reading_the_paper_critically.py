@@ -321,6 +321,57 @@ ceilings
 #
 # ## 4 Statements that are too strong
 #
+# **Bayes, up to names and infinities.** Theorems 1 and 3 say that maximising $D_f$ returns the Bayes optimal classifier. It returns it *or a renaming*, as [notebook 03](03_decoupling_theorem.ipynb) has shown. And where $f(0) = \infty$ (Neyman, reverse KL, Jeffrey) one answer that excludes one label is enough for $D_f = \infty$, however poor the classifier. The text then expects good classifiers for other $f$ when labels are uncertain, too. *Smallest example*: balanced labels, three inputs with $P(Y{=}{+}\mid x) = 0.95, 0.52, 0.308$ on masses $0.2, 0.3, 0.5$.
+
+# %% tags=["nbval-check-output", "fold"]
+eta, mass = torch.tensor([0.95, 0.52, 0.308]), torch.tensor([0.2, 0.3, 0.5])
+xy = mass[:, None] * torch.stack([eta, 1 - eta], 1)
+everybody = [(0, *rest) for rest in itertools.product([0, 1], repeat=2) if any(rest)]
+tables = {h: exact.classify(xy, torch.tensor(h)) for h in everybody}  # up to renaming
+chosen = {
+    names[n]: max(tables, key=lambda h: exact.f_divergence(tables[h], n).item())
+    for n in DIVERGENCES
+}
+rows = [
+    ["+−"[answer] for answer in h] + [f"{exact.accuracy(tables[h]):.3f}"]
+    for h in chosen.values()
+]
+columns = ["x = 1", "x = 2", "x = 3", "accuracy"]
+pd.DataFrame(rows, index=list(chosen), columns=columns)
+
+# %% [markdown]
+# Seven divergences call the doubtful input $-$, for the sake of a purer $+$. Only total variation answers as Bayes does.
+#
+# ### Exercise 2 ★★: Poor, and infinitely good
+#
+# Write a joint table $P(h,Y)$ of balanced labels with an accuracy of at most 0.55 whose reverse KL divergence is infinite: a tie with the perfect classifier.
+
+
+# %% tags=["exercise", "nbval-check-output"]
+def poor_but_infinite():
+    raise NotImplementedError("your turn")
+
+
+exercises.poor_but_infinite(poor_but_infinite)
+
+# %% [markdown]
+# <details><summary>Hint</summary>
+#
+# $f(0) = \infty$ is charged where the joint table has a zero and the product table has none. One zero is enough. How rare may the answer be that has it?
+#
+# </details>
+# <details><summary>Solution</summary>
+#
+# Say $-$ nearly always, and $+$ for one example in a hundred, where you are sure.
+#
+# ```python
+# def poor_but_infinite():
+#     return torch.tensor([[0.01, 0.0], [0.49, 0.5]])
+# ```
+#
+# </details>
+
+# %% [markdown]
 # **Robustness under sparse noise.** The appendix ends the proof for total variation with "a similar argument holds for sparse noise". *Smallest example*: four balanced classes in two pairs, $(0,1)$ and $(2,3)$, that exchange 20 % of their labels. One classifier tells odd from even, always rightly. Another tells the pairs apart, and errs in 5 % of the cases.
 
 # %%
@@ -376,7 +427,7 @@ gaps.map("{:.4f}".format)
 # %% [markdown]
 # So **for sparse noise even total variation has a bias** when there are more than two classes. It is more than a detail: subtracting the *printed* bias makes an objective without a maximum, which is why the paper's correction fails on sparse noise ([notebook 09](09_bias_correction.ipynb)).
 #
-# ### Exercise 2 ★★★: The corrected bias
+# ### Exercise 3 ★★★: The corrected bias
 #
 # Write the bias of the corrected theorem, the sum over the pairs. You get the clean joint table, the tables of $g$ and $f^*(g)$ (rows are answers, columns labels), the list of pairs $(i, j)$, and the rates $e_1$ ($i$ becomes $j$) and $e_2$.
 
@@ -486,10 +537,10 @@ INPUTS, RATE, members = 6, 0.2, 0
 T = torch.tensor([[1 - RATE, RATE], [RATE, 1 - RATE]])
 for _ in range(20):
     half = torch.rand(INPUTS // 2, generator=generator)
-    eta = torch.cat([half, 1 - half])
-    xy = torch.stack([eta, 1 - eta], 1) / INPUTS
+    likely = torch.cat([half, 1 - half])
+    problem = torch.stack([likely, 1 - likely], 1) / INPUTS
     found = [
-        exact.classify(xy, torch.tensor(h))
+        exact.classify(problem, torch.tensor(h))
         for h in itertools.product([0, 1], repeat=INPUTS)
         if len(set(h)) == 2
     ]
@@ -502,56 +553,6 @@ print("members besides h*, in 20 problems with 62 classifiers each:", members)
 
 # %% [markdown]
 # Nobody. Noise pulls every fit towards 1 by the factor $\varepsilon$, so whoever fits the *noisy* labels as well as $h^*$ fits the clean ones must fit the clean ones even better than $h^*$, and would then have the larger $D_f$. So $\mathcal H^* = \{h^*\}$: the theorem is true, and speaks of no other classifier.
-#
-# **Bayes, up to names and infinities.** Theorems 1 and 3 say that maximising $D_f$ returns the Bayes optimal classifier. It returns it *or a renaming*, as [notebook 03](03_decoupling_theorem.ipynb) has shown. And where $f(0) = \infty$ (Neyman, reverse KL, Jeffrey) one answer that excludes one label is enough for $D_f = \infty$, however poor the classifier. The text then expects good classifiers for other $f$ when labels are uncertain, too. *Smallest example*: balanced labels, three inputs with $P(Y{=}{+}\mid x) = 0.95, 0.52, 0.308$ on masses $0.2, 0.3, 0.5$.
-
-# %% tags=["nbval-check-output", "fold"]
-eta, mass = torch.tensor([0.95, 0.52, 0.308]), torch.tensor([0.2, 0.3, 0.5])
-xy = mass[:, None] * torch.stack([eta, 1 - eta], 1)
-everybody = [(0, *rest) for rest in itertools.product([0, 1], repeat=2) if any(rest)]
-tables = {h: exact.classify(xy, torch.tensor(h)) for h in everybody}  # up to renaming
-chosen = {
-    names[n]: max(tables, key=lambda h: exact.f_divergence(tables[h], n).item())
-    for n in DIVERGENCES
-}
-rows = [
-    ["+−"[answer] for answer in h] + [f"{exact.accuracy(tables[h]):.3f}"]
-    for h in chosen.values()
-]
-columns = ["x = 1", "x = 2", "x = 3", "accuracy"]
-pd.DataFrame(rows, index=list(chosen), columns=columns)
-
-# %% [markdown]
-# Seven divergences call the doubtful input $-$, for the sake of a purer $+$. Only total variation answers as Bayes does.
-#
-# ### Exercise 3 ★★: Poor, and infinitely good
-#
-# Write a joint table $P(h,Y)$ of balanced labels with an accuracy of at most 0.55 whose reverse KL divergence is infinite: a tie with the perfect classifier.
-
-
-# %% tags=["exercise", "nbval-check-output"]
-def poor_but_infinite():
-    raise NotImplementedError("your turn")
-
-
-exercises.poor_but_infinite(poor_but_infinite)
-
-# %% [markdown]
-# <details><summary>Hint</summary>
-#
-# $f(0) = \infty$ is charged where the joint table has a zero and the product table has none. One zero is enough. How rare may the answer be that has it?
-#
-# </details>
-# <details><summary>Solution</summary>
-#
-# Say $-$ nearly always, and $+$ for one example in a hundred, where you are sure.
-#
-# ```python
-# def poor_but_infinite():
-#     return torch.tensor([[0.01, 0.0], [0.49, 0.5]])
-# ```
-#
-# </details>
 
 # %% [markdown]
 # ## 5 Printed and released

@@ -44,7 +44,7 @@ def unnamed_generator(answer: Callable[[Tensor], Tensor]) -> None:
 
 
 @exercise(
-    "2 the corrected sparse bias",
+    "3 the corrected sparse bias",
     because="With it the noisy objective decouples for sparse noise, too; and since a label never leaves its"
     " pair, every term can be computed from noisy labels.",
 )
@@ -89,7 +89,7 @@ def _bias(dual: Tensor, weight: Callable[[Tensor], float], seen: Callable[[Tenso
 
 
 @exercise(
-    "3 poor, and infinitely good",
+    "2 poor, and infinitely good",
     because="Where f(0) is infinite, one rare and certain answer outweighs everything else, so that the"
     " largest divergence says nothing about the classifier.",
 )
@@ -104,6 +104,7 @@ def poor_but_infinite(answer: Callable[[], Tensor]) -> None:
         raise Wrong("return a 2 by 2 table of probabilities that sum to 1")
     if not close(table.sum(0), torch.full((2,), 0.5).double()):
         raise Wrong("both labels must be balanced: each column sums to one half")
+    table = table / table.sum()
     accuracy, value = exact.accuracy(table).item(), exact.f_divergence(table, "reverse-kl").item()
     if accuracy > 0.55 + 1e-9:
         raise Wrong(f"its accuracy is {accuracy:.3g}: at most 0.55 is asked for")
