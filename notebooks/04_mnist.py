@@ -469,7 +469,7 @@ pd.Series(auroc, name="AUROC").round(3).to_frame()
 # Now you. You have time to check `n` labels by hand, the most suspicious first. **Precision** is how many of those you check are wrong, **recall** how many of all wrong ones you catch. How many labels would you check?
 
 
-# %% tags=["interactive", "nbval-ignore-output"]
+# %% tags=["interactive", "nbval-ignore-output", "fold"]
 def checking_figure(n=300):
     figure, said = go.Figure(), []
     for name, method in (("TV", METHOD), ("CE, last epoch", "ce")):

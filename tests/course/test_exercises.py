@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from scipy import stats
 
 from fdiv.course import exercises
 from fdiv.course.exercises import (
@@ -27,6 +28,7 @@ from fdiv.course.exercises import (
     nb10,
 )
 from fdiv.course.notebooks import find, read
+from fdiv.experiments.statistics import critical_difference
 from fdiv.theory import exact
 from fdiv.theory.divergences import DIVERGENCES, Divergence, Interval, divergence
 
@@ -158,6 +160,13 @@ def unpaired(a, b):
 def spread(a, b, ddof, divisor):
     gaps = np.subtract(a, b)
     return gaps.mean(), gaps.std(ddof=ddof) / divisor
+
+
+def apart(rows, factor):
+    """Pairs whose average ranks differ by more than ``factor`` critical differences."""
+    ranks = stats.rankdata(rows, axis=1).mean(axis=0)
+    bar = factor * critical_difference(len(ranks), len(rows))
+    return [(i, j) for j in range(len(ranks)) for i in range(j) if abs(ranks[i] - ranks[j]) > bar]
 
 
 def counted(suspicion, wrong, threshold):
@@ -322,6 +331,9 @@ WRONG = [
     (nb05.paired_difference, lambda a, b: spread(a, b, 1, 1), "that is the standard deviation"),
     (nb05.paired_difference, lambda a, b: spread(a, b, 0, 2), "use the divisor n - 1"),
     (nb05.paired_difference, lambda a, b: spread(a, b, 1, 4), "the standard error is"),
+    (nb05.told_apart, lambda rows: apart(rows, 2**0.5), "yours lacks the division"),
+    (nb05.told_apart, lambda rows: apart(rows, 0), "every difference counts in yours"),
+    (nb05.told_apart, lambda rows: [], "for 12 settings the pairs are"),
     (nb06.value_of_certain, lambda d, a, k: joint_alone(d, a), "that is the joint term alone"),
     (nb06.value_of_certain, lambda d, a, k: joint_alone(d, a) - dual_alone(d, a), "agree once in K"),
     (nb06.value_of_certain, lambda d, a, k: 1.0, "10 classes it is 0.3046, not 1.0000"),
