@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import html
 import importlib.metadata
+import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
-import plotly.io as pio
 from nbconvert import HTMLExporter
 from nbconvert.filters import markdown2html
 from nbformat import NotebookNode
@@ -21,7 +21,7 @@ from fdiv.course.widgets import FIGURE, Figure, scripts
 from fdiv.files import write_text
 
 PLOTLY = "application/vnd.plotly.v1+json"
-CSS, SCRIPT = (Path(__file__).with_name("assets") / name for name in ("page.css", "page.js"))
+ASSETS = Path(__file__).with_name("assets")
 COURSE = "Learning with noisy labels through f\N{NON-BREAKING HYPHEN}divergences"
 MATHJAX = """window.MathJax = {
   tex: {inlineMath: [["$", "$"]], displayMath: [["$$", "$$"]], processEscapes: true},
@@ -105,9 +105,7 @@ def _body(notebook: NotebookNode) -> str:
             elif PLOTLY in output.get("data", {}):
                 figures += 1
                 figure = output.data[PLOTLY]
-                fits = ' class="fits"' if _fits_a_phone(figure) else ""
-                page = f"<div{fits}>{_figure(figure, f'figure-{figures}')}</div>"
-                output.data = NotebookNode({"text/html": page})
+                output.data = NotebookNode({"text/html": _figure(figure, f"figure-{figures}")})
     exporter = HTMLExporter(template_name="basic", exclude_input_prompt=True, exclude_output_prompt=True)
     body, _ = exporter.from_notebook_node(drawn)
     return body
@@ -139,21 +137,11 @@ def _link_pages(body: str, names: Collection[str]) -> str:
 
 
 def _figure(figure: dict, identifier: str, **config: bool) -> str:
-    return pio.to_html(
-        {key: figure[key] for key in ("data", "layout", "frames") if key in figure},
-        config={"responsive": True, "displaylogo": False} | config,
-        include_plotlyjs=False,
-        full_html=False,
-        auto_play=False,
-        validate=False,
-        div_id=identifier,
-    )
-
-
-def _fits_a_phone(figure: dict) -> bool:
-    """Lines or bars on one pair of axes can be as narrow as they must; what else there is keeps its width."""
-    kinds = {trace.get("type", "scatter") for trace in figure["data"]}
-    return kinds <= {"scatter", "bar", "waterfall"} and not {"xaxis2", "sliders"} & figure["layout"].keys()
+    """The place of a figure with its JSON, which ``assets/plots.js`` draws."""
+    stored = json.dumps({"data": figure["data"], "layout": figure["layout"], "config": config})
+    stored = stored.replace("</", r"<\/")
+    script = f'<script type="application/json">{stored}</script>'
+    return f'<div class="plot"><div id="{identifier}" class="plotly-graph-div"></div>{script}</div>'
 
 
 def _picture(notebook: NotebookNode) -> dict | None:
@@ -216,15 +204,20 @@ def _skeleton(title: str, body: str) -> str:
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="icon" href="data:,">
 <title>{plain}</title>
-<style>{CSS.read_text(encoding="utf-8")}</style>
+<style>{_asset("page.css")}{_asset("plots.css")}</style>
 <script>{MATHJAX}</script>
 <script defer src="assets/mathjax.js"></script>
 <script src="assets/plotly.min.js"></script>
 </head>
 <body>
 {body}
-<script>{SCRIPT.read_text(encoding="utf-8")}</script>
+<script>{_asset("page.js")}</script>
+<script type="module">{_asset("plots.js")}</script>
 {figures}
 </body>
 </html>
 """
+
+
+def _asset(name: str) -> str:
+    return (ASSETS / name).read_text(encoding="utf-8")

@@ -60,20 +60,57 @@ def test_every_figure_is_drawn(opened):
         assert figure.bounding_box()["height"] > 100, f"figure {number} is flat"
 
 
-def test_a_slider_moves_its_figure(opened):
-    moving = [
-        number for number, figure in enumerate(stored_figures(opened)) if figure["layout"].get("sliders")
+def twins(opened) -> list[tuple[int, dict]]:
+    """Number and twin of the figures with controls."""
+    figures = enumerate(stored_figures(opened))
+    return [
+        (n, one["layout"]["meta"]["twin"]) for n, one in figures if one["layout"].get("meta", {}).get("twin")
     ]
-    for number in moving:
-        figure = opened.page.query_selector_all(".plotly-graph-div")[number]
-        before = figure.evaluate(SHOWN)
-        rail = figure.query_selector(".slider-rail-touch-rect")
-        rail.scroll_into_view_if_needed()
-        box = rail.bounding_box()
-        opened.page.mouse.click(box["x"] + box["width"] - 3, box["y"] + box["height"] / 2)
-        opened.page.wait_for_function(
-            f"([figure, before]) => ({SHOWN})(figure) !== before", arg=[figure, before], timeout=5_000
-        )
+
+
+def test_every_control_moves_its_figure(opened):
+    """By keyboard, each alone and from where it starts; a slider by mouse too."""
+    for number, twin in twins(opened):
+        plot = opened.page.locator(".plot").nth(number)
+        figure = plot.locator(".plotly-graph-div").element_handle()
+        inputs = plot.locator(".plot-controls :is(input, select)")
+        assert inputs.count() == len(twin["controls"])
+        for control, told in zip(inputs.all(), twin["controls"], strict=True):
+            before = figure.evaluate(SHOWN)
+            there, back = ("ArrowUp", "ArrowDown") if told["kind"] == "menu" else ("ArrowLeft", "ArrowRight")
+            if told["kind"] == "box":
+                there = back = " "
+            elif told["start"] == 0:
+                there, back = back, there
+            reveal(control)
+            control.press(there)
+            moved(opened.page, figure, before)
+            away = figure.evaluate(SHOWN)
+            control.press(back)
+            moved(opened.page, figure, away)
+            assert figure.evaluate(SHOWN) == before or told["kind"] == "range", (
+                f"figure {number}, {told['label']}"
+            )
+            if told["kind"] == "range":
+                here = figure.evaluate(SHOWN)
+                box = control.bounding_box()
+                spot = 0.98 if told["start"] < len(told["options"]) / 2 else 0.02
+                opened.page.mouse.click(box["x"] + spot * box["width"], box["y"] + box["height"] / 2)
+                moved(opened.page, figure, here)
+
+
+def reveal(control) -> None:
+    """Bring a control into sight; whoever wants to see it early presses the button for that."""
+    control.evaluate(
+        "() => document.querySelectorAll('form.predict:not(.answered) .show').forEach(one => one.click())"
+    )
+    control.scroll_into_view_if_needed()
+
+
+def moved(page, figure, before: str) -> None:
+    page.wait_for_function(
+        f"([figure, before]) => ({SHOWN})(figure) !== before", arg=[figure, before], timeout=5_000
+    )
 
 
 def test_mathematics_is_set(opened):

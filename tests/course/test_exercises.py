@@ -282,6 +282,11 @@ WRONG = [
     (nb02.estimate_T, lambda c, n, k: counts(c, n) / len(c), "you divided by all labels"),
     (nb02.estimate_T, lambda c, n, k: counts(n, c) / counts(n, c).sum(1)[:, None], "exchanged"),
     (nb02.estimate_T, lambda c, n, k: np.eye(3), "T[0, 0] must be 0.75, yours is 1"),
+    (nb02.worst_noise, lambda k: np.eye(k), "the right label is not beaten in class 0"),
+    (nb02.worst_noise, lambda k: np.roll(np.eye(k), 1, 1), "but 100% of the labels are wrong"),
+    (nb02.worst_noise, lambda k: 0.4 * np.eye(k), "row 0 sums to 0.4"),
+    (nb02.worst_noise, lambda k: 0.5, "a matrix of shape (2, 2), not ()"),
+    (nb02.worst_noise, lambda k: np.eye(k)[np.arange(k) ^ 1] if k % 2 == 0 else np.eye(k), "are wrong"),
     (
         nb04.product_term,
         lambda z, p, d: (d.conjugate_of_activation(z) * p).sum(1).mean(),
