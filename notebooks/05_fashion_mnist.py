@@ -303,7 +303,7 @@ exercises.noisy_accuracy(noisy_accuracy)
 #
 # Now the real images. The committed runs hold all thirteen methods under all six noises of the paper: 50 000 noisy labels, a dozen epochs on a CPU, the epoch chosen by the paper's rule. Clean accuracy in percent, one seed each but for sparse-high, where some have three:
 
-# %%
+# %% tags=["nbval-check-output"]
 stored = our_accuracies()
 fashion = stored.query(
     "dataset == 'fashion-mnist' and mode == 'laptop' and correction == 'none' and noise != 'clean'"

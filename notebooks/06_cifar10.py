@@ -460,7 +460,7 @@ run.summary().round(4)
 
 # %% tags=["nbval-ignore-output", "fold"]
 if MODE == "quick":
-    print("no photographs in mode quick: fdiv run 06 -p MODE laptop shows sixteen")
+    print("no photographs in mode quick: fdiv run 06 -p MODE laptop")
 else:
     split = noisy_data("cifar-10", NOISE).split
     pairs = zip(split.train_labels[:16], split.train_clean_labels[:16], strict=True)
