@@ -100,6 +100,8 @@ exercises.gain_of_best(gain_of_best)
 #
 # ```python
 # def gain_of_best(n):
+#     import numpy as np
+#
 #     rng = np.random.default_rng(0)
 #     return rng.normal(size=(200_000, n)).max(axis=1).mean()
 # ```
