@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from scipy import stats
 
 from fdiv.course import exercises
 from fdiv.course.exercises import (
@@ -28,6 +29,7 @@ from fdiv.course.exercises import (
     nb11,
 )
 from fdiv.course.notebooks import find, read
+from fdiv.experiments.statistics import critical_difference
 from fdiv.theory import exact
 from fdiv.theory.divergences import DIVERGENCES, Divergence, Interval, divergence
 
@@ -170,6 +172,18 @@ def unpaired(a, b):
 def spread(a, b, ddof, divisor):
     gaps = np.subtract(a, b)
     return gaps.mean(), gaps.std(ddof=ddof) / divisor
+
+
+def apart(rows, factor):
+    """Pairs whose average ranks differ by more than ``factor`` critical differences."""
+    ranks = stats.rankdata(rows, axis=1).mean(axis=0)
+    bar = factor * critical_difference(len(ranks), len(rows))
+    return [(i, j) for j in range(len(ranks)) for i in range(j) if abs(ranks[i] - ranks[j]) > bar]
+
+
+def covariance(a, r):
+    """The covariance with the divisor n."""
+    return float(np.cov(a, r, bias=True)[0, 1])
 
 
 def counted(suspicion, wrong, threshold):
@@ -330,6 +344,10 @@ WRONG = [
     (nb09.anchors_fail_up_to, lambda b: 0.5, "one half is about rows"),
     (nb09.anchors_fail_up_to, lambda b: 1 - b, "what the partner keeps"),
     (nb09.anchors_fail_up_to, lambda b: 0.0, "compare T_ii with T_ji"),
+    (nb09.survivors, lambda a, b, k: (True, True), "return three booleans, not 2"),
+    (nb09.survivors, lambda a, b, k: (a < 0.5,) * 3, "not equally frequent among all images"),
+    (nb09.survivors, lambda a, b, k: (a < 0.5, True, True), "'subtract' is False, not True"),
+    (nb09.survivors, lambda a, b, k: (a < 0.5, a < 0.5, a + b < 1), "'subtract' is True, not False"),
     (nb05.regret_of, lambda s, a: a[int(np.argmax(s))] - max(a), "the sign is exchanged"),
     (
         nb05.regret_of,
@@ -345,6 +363,9 @@ WRONG = [
     (nb05.paired_difference, lambda a, b: spread(a, b, 1, 1), "that is the standard deviation"),
     (nb05.paired_difference, lambda a, b: spread(a, b, 0, 2), "use the divisor n - 1"),
     (nb05.paired_difference, lambda a, b: spread(a, b, 1, 4), "the standard error is"),
+    (nb05.told_apart, lambda rows: apart(rows, 2**0.5), "yours lacks the division"),
+    (nb05.told_apart, lambda rows: apart(rows, 0), "every difference counts in yours"),
+    (nb05.told_apart, lambda rows: [], "for 12 settings the pairs are"),
     (nb06.value_of_certain, lambda d, a, k: joint_alone(d, a), "that is the joint term alone"),
     (nb06.value_of_certain, lambda d, a, k: joint_alone(d, a) - dual_alone(d, a), "agree once in K"),
     (nb06.value_of_certain, lambda d, a, k: 1.0, "10 classes it is 0.3046, not 1.0000"),
@@ -363,6 +384,9 @@ WRONG = [
     (nb07.classes_in_a_batch, lambda k, b: min(k, b), "some class is met twice"),
     (nb07.classes_in_a_batch, lambda k, b: 0.0, "batch 128 it is 10, yours is 0"),
     (nb07.misled_classes, lambda T: [1, 2], "named rightly"),
+    (nb07.smallest_batch, lambda k: k, "2 labels hold all 2 classes with a chance of 50.0% only"),
+    (nb07.smallest_batch, lambda k: 1000, "enough for 2 classes, but so are 999"),
+    (nb07.smallest_batch, lambda k: 6.5, "a batch is a whole number"),
     (nb07.misled_classes, lambda T: [i for i in range(4) if T[:, i].argmax() != i], "are columns"),
     (nb07.misled_classes, lambda T: [0], "the classes are [0, 3], yours are [0]"),
     (nb08.noisy_agreement, lambda a, r, k: averaged_first(a, r, k), "average after multiplying"),
@@ -372,11 +396,14 @@ WRONG = [
     (nb08.vote_of_three, lambda r, k: 3 * r**2 * (1 - r) + r**3, "for the same label, or by the draw"),
     (nb08.vote_of_three, lambda r, k: 1 - right_vote(r, k), "how often the vote is right"),
     (nb08.vote_of_three, lambda r, k: 0.0, "10 classes it is 0.0200, yours is 0.0000"),
-    (nb08.balanced_subset, lambda y: [99], "indices into labels"),
-    (nb08.balanced_subset, lambda y: [0, 0], "chosen twice"),
-    (nb08.balanced_subset, lambda y: range(len(y)), "the same number"),
-    (nb08.balanced_subset, lambda y: [0, 1, 2], "yours have 1"),
+    (nb08.missing_term, lambda a, r, k: k / (k - 1) * covariance(a, r), "adds agreement"),
+    (nb08.missing_term, lambda a, r, k: -covariance(a, r), "the factor is K / (K - 1)"),
+    (nb08.missing_term, lambda a, r, k: -k / (k - 1) * np.cov(a, r)[0, 1], "uses n - 1"),
+    (nb08.missing_term, lambda a, r, k: 1.0, "K = 10 it is 0.05556, yours 1"),
     (nb10.gain_of_best, lambda n: 1.0, "one run gains nothing"),
+    (nb10.seeds_needed, lambda sd, delta: 1, "one seed has no spread"),
+    (nb10.seeds_needed, lambda sd, delta: int((1.96 * sd / delta) ** 2) + 1, "1.96 is for a known spread"),
+    (nb10.seeds_needed, lambda sd, delta: 50, "it takes 7 seeds, yours is 50"),
     (nb10.gain_of_best, lambda n: 2 * nb10.expected_maximum(n), "that is the range"),
     (nb10.gain_of_best, lambda n: -nb10.expected_maximum(n), "take the largest"),
     (nb10.gain_of_best, lambda n: 0.0, "for 2 runs it is 0.564, yours is 0.000"),
