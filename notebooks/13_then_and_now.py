@@ -62,9 +62,7 @@ def curves(loss="gce", classes=10):
     p = torch.linspace(0.004, 0.996, 63, dtype=torch.float64)
     figure = go.Figure()
     for name in dict.fromkeys(("ce", "tv", loss)):
-        loss = build_loss(
-            name, classes, label_prior=torch.full((classes,), 1 / classes)
-        )
+        one = build_loss(name, classes, label_prior=torch.full((classes,), 1 / classes))
         one.set_epoch(1, 1)
         rest = ((1 - p) / (classes - 1)).log()[:, None].expand(-1, classes - 1)
         z = torch.cat([p.log()[:, None], rest], dim=1)
@@ -276,7 +274,7 @@ crossed = (
 crossed.loc[list(study.CROSSED)].rename(index=TITLES).round(1)
 
 # %% [markdown]
-# **What to see**: reading across, what L1 is worth; reading down, what the loss is worth (mean of four noises, last epoch). L1 gives most to the losses that memorise. **A table that gives it to one loss and not to its rivals measures two things at once.**
+# **What to see**: reading across, what L1 is worth; reading down, what the loss is worth (mean of four noises, last epoch). L1 gives most to cross-entropy, which memorises most. ANL-CE does not owe its place to L1: here it is as good without. **A table that gives it to one loss and not to its rivals measures two things at once.**
 #
 # Now all methods with one regulariser (L2), epoch chosen by noisy validation accuracy. With ten noises, who is best on average?
 
@@ -286,13 +284,13 @@ predict(
     [
         "the newest loss is first, clear of the others",
         "one loss is first, and a crowd cannot be told from it",
-        "cross-entropy is not distinguishable from the first",
+        "every method can be told from the next one",
     ],
     answer=1,
     why=[
         "The newest have the same decision and nearly the same shape as those before them.",
         "Same decision, similar shape: with a handful of noises the ranks overlap.",
-        "It memorises, and that costs ranks.",
+        "Neighbours differ by tenths of a point, and their order changes from noise to noise.",
     ],
 )
 
@@ -309,7 +307,7 @@ ranks_figure(
 )
 
 # %% [markdown]
-# **What to see**: who lies in the band cannot be told from the first. The paper's divergences are orange. The same on the digits, where the order is another:
+# **What to see**: who lies in the band cannot be told from the first. The paper's divergences are orange; total variation has the best mean rank and no claim to it. The band is wide, with twenty methods and ten noises: even cross-entropy, stopped early, stands at its edge. Take the *last* epoch instead, and ANL-CE has the best mean rank: what is best depends on the protocol. The same on the digits, where ANL-CE is last:
 
 # %%
 digits = study.table("digits").dropna()
@@ -384,6 +382,15 @@ verdicts.drop(columns=["epoch"])
 
 # %%
 crowd = study.tied_with_the_best(means, "features")
+rows = study.measured().query("budget == 'features' and decay == 'l2'")
+pairs = rows.pivot(
+    index=["noise", "seed"], columns="method", values="accuracy_noisy_accuracy"
+)
+ahead = sum(
+    paired_difference(one["tv"], one["ce"]).verdict == "ahead"
+    for noise, one in pairs.groupby("noise")
+    if noise in means.index
+)
 pd.Series(
     {noise: ", ".join(TITLES[n] for n in names) for noise, names in crowd.items()},
     name="tied with the best",
@@ -427,13 +434,20 @@ claim(
 claim(
     "L1 in place of L2 gives cross-entropy more than it gives total variation",
     crossed.loc["ce", "l1"] - crossed.loc["ce", "l2"]
-    > crossed.loc["tv", "l1"] - crossed.loc["tv", "l2"] + 1,
+    > crossed.loc["tv", "l1"] - crossed.loc["tv", "l2"] + 0.5,
 )
 claim(
-    "five or more methods cannot be told from the first on features",
-    (ranks <= ranks.min() + critical).sum() >= 5,
+    "ten or more methods cannot be told from the first on features",
+    (ranks <= ranks.min() + critical).sum() >= 10,
 )
-claim("cross-entropy can be told from it", ranks["ce"] > ranks.min() + critical)
+claim(
+    "seed by seed, total variation is ahead of cross-entropy under seven noises or more",
+    ahead >= 7,
+)
+claim(
+    "at the last epoch another loss has the best mean rank",
+    average_ranks(study.table("features", "last")).index[0] == "anl-ce",
+)
 claim(
     "live, total variation ends ahead of cross-entropy",
     paired_difference(live["tv"], live["ce"]).verdict == "ahead",
@@ -445,7 +459,7 @@ claim(
 # - Later losses changed how a label pulls, not what is learnt in the end: all decide for the largest noisy posterior.
 # - So none of them solves sparse-high, and a loss with another decision does.
 # - Regulariser and choice of the epoch move cross-entropy further than any loss is ahead of another.
-# - Compared fairly there is **no winner**: a band of bounded losses, the paper's divergences among them, cannot be told apart; cross-entropy can.
+# - Compared fairly there is **no winner**: most methods, the paper's divergences among them, cannot be told from the first by their ranks. Total variation is ahead of early-stopped cross-entropy seed by seed, by a few points.
 # - Not everything was tried: one small network, frozen features, the authors' default options for CIFAR-10, five seeds. A deep network that memorises more may open gaps that this one does not.
 #
 # ## Further reading
