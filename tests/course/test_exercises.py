@@ -25,10 +25,12 @@ from fdiv.course.exercises import (
     nb08,
     nb09,
     nb10,
+    nb12,
 )
 from fdiv.course.notebooks import find, read
 from fdiv.theory import exact
 from fdiv.theory.divergences import DIVERGENCES, Divergence, Interval, divergence
+from fdiv.theory.robustness import peer_weight
 
 SOLUTION = re.compile(r"<summary>Solution</summary>(?:(?!</details>).)*?```python\n(.*?)```", re.DOTALL)
 
@@ -189,6 +191,10 @@ def right_vote(r, num_classes):
     return 3 * r**2 * (1 - r) * (same + (1 - same) * 2 / 3) + r**3
 
 
+def widest(M):
+    return torch.cdist(M, M, p=1).max() / 2
+
+
 def mean_of(accuracies):
     return sum(accuracies.values()) / len(accuracies)
 
@@ -345,6 +351,28 @@ WRONG = [
     (nb10.difference, lambda a, b: 0.5, "the mean is 0.03, yours is 0.5000"),
     (nb10.difference, lambda a, b: paired_mean(a, b), "a single pair says nothing"),
     (nb10.difference, lambda a, b: two_or_nan(a, b), "without a shared seed"),
+    (nb12.better_then_worse, lambda: [0.0, 0.5, 1.0], "ahead by 0.000 only"),
+    (nb12.better_then_worse, lambda: [0.2, 0.4, 0.9], "ahead by -0.067 only"),
+    (nb12.better_then_worse, lambda: [0.0, 0.0, 1.0], "it is not behind: +"),
+    (nb12.better_then_worse, lambda: [0.7, 0.1, 1.0], "the other way round"),
+    (nb12.better_then_worse, lambda: [0.1, 0.3, 2.0], "3 numbers between 0 and 1"),
+    (nb12.constants, lambda T: 1.0, "return two numbers"),
+    (nb12.constants, lambda T: (1 / widest(T.inverse()), 2 * widest(T)), "take half of the distance"),
+    (nb12.constants, lambda T: (widest(T.inverse()), widest(T)), "turned upside down"),
+    (nb12.constants, lambda T: (widest(T), 1 / widest(T.inverse())), "the smaller one comes first"),
+    (nb12.constants, lambda T: (0.0, 1.0), "for K = 2 it is ("),
+    (nb12.always_wrong, lambda: torch.eye(4), "some labels are right"),
+    (nb12.always_wrong, lambda: torch.ones(4, 4), "a 4 x 4 matrix of probabilities"),
+    (nb12.always_wrong, lambda: torch.eye(4)[[1, 2, 3, 0]] / 2 + torch.eye(4)[[2, 3, 0, 1]] / 2, "noise scales D"),
+    (nb12.largest_majority, lambda name: 1 / peer_weight(name, 0.5), "difference of the two shares"),
+    (nb12.largest_majority, lambda name: (1 + 1 / peer_weight(name, 0.5)) / 2, "a share is at most 1"),
+    (nb12.largest_majority, lambda name: min(1.0, (1 + peer_weight(name, 0.5)) / 2), "kl: x is upside down"),
+    (nb12.largest_majority, lambda name: 0.7, "tv: the objective turns at 1.0000, not at 0.7000"),
+    (nb12.groups_not_boundaries, lambda: 3, "return two lists"),
+    (nb12.groups_not_boundaries, lambda: ([0.9, 0.5, 0.1], [0.4, 0.4, 0.4]), "must sum to 1"),
+    (nb12.groups_not_boundaries, lambda: ([0.9, 0.9, 0.1], [0.4, 0.4, 0.2]), "P(+) is 0.7400"),
+    (nb12.groups_not_boundaries, lambda: ([0.9, 0.5, 0.1], [0.4, 0.2, 0.4]), "is the most accurate one"),
+    (nb12.groups_not_boundaries, lambda: ([0.95, 0.505, 0.317], [0.2, 0.3, 0.5]), "by 0.0030 only"),
     (nb00.noise_rate, lambda c, n: (c == n).double().mean(), "share of labels that are right"),
     (nb00.noise_rate, lambda c, n: (c != n).sum(), "how many labels are wrong"),
     (nb00.noise_rate, lambda c, n: None, "returned None"),
