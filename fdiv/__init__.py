@@ -17,6 +17,7 @@ __version__ = "0.2.0"
 if TYPE_CHECKING:
     from fdiv.course.controls import explore
     from fdiv.course.lesson import claim, show_environment
+    from fdiv.learning.estimator import RobustClassifier
     from fdiv.learning.label_errors import rank_label_errors
     from fdiv.learning.losses import (
         DMI,
@@ -39,6 +40,7 @@ __all__ = [
     "FDivLoss",
     "ForwardCorrection",
     "PeerLoss",
+    "RobustClassifier",
     "claim",
     "divergence",
     "estimate_transition",
@@ -62,6 +64,7 @@ __getattr__, __dir__, _ = lazily(
             "ForwardCorrection",
             "PeerLoss",
         ),
+        "learning.estimator": ("RobustClassifier",),
         "learning.label_errors": ("rank_label_errors",),
         "course.lesson": ("claim", "show_environment"),
         "course.controls": ("explore",),

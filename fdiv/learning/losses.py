@@ -145,6 +145,8 @@ class NoisyLabelLoss(nn.Module):
         labels: Tensor,
         peer_logits: Tensor | None = None,
         peer_labels: Tensor | None = None,
+        *,
+        sample_weight: Tensor | None = None,
     ) -> Tensor:
         """The loss of a mini-batch.
 
@@ -152,8 +154,11 @@ class NoisyLabelLoss(nn.Module):
             two classes one column is enough, the score of class 1 above class 0.
         labels: the noisy labels, integers from 0 to K - 1, or probabilities of the shape of the logits.
         peer_logits, peer_labels: inputs of a second and labels of a third mini-batch, where ``needs_peers``.
+        sample_weight: how much each label counts, from 0 up, shaped as the labels.
         """
         batch, peers = self._batch(logits, labels), self._peers(peer_logits, peer_labels)
+        if sample_weight is not None:
+            batch = _weighted(batch, sample_weight)
         if self._first_call and self._looks():
             self._first_call = False
             warn_of_probabilities(batch.z)
@@ -1099,6 +1104,14 @@ def _soft_joint(h: Tensor, batch: Batch) -> Tensor:
     """J[k, y] = E[h_x[k] 1(Y~ = y)]."""
     total = len(h) if batch.w is None else batch.w.sum().clamp(min=1e-30)
     return h.T @ _label_table(batch, h.shape[1]) / total
+
+
+def _weighted(batch: Batch, sample_weight: Tensor) -> Batch:
+    """The batch, each row of which counts ``sample_weight`` times as much."""
+    own = sample_weight.flatten().to(batch.z)
+    if own.shape != batch.y.shape:
+        raise ValueError(f"sample_weight has {len(own)} numbers for {len(batch.y)} labels: give one for each")
+    return batch._replace(w=own if batch.w is None else batch.w * own)
 
 
 def _mean(rows: Tensor, w: Tensor | None) -> Tensor:

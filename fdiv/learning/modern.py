@@ -524,14 +524,15 @@ class ELR(NoisyLabelLoss):
             self._index = None
 
     def _loss(self, batch: Batch, peers: Batch | None) -> Tensor:
-        z, y, _ = batch
+        z, y, w = batch
         p = z.softmax(1).clamp(1e-4, 1 - 1e-4)
         target = self.targets[self._index].to(z.dtype)
         if self.training:
             now = p.detach() / p.detach().sum(1, keepdim=True)
             target = self.beta * target + (1 - self.beta) * now
             self.targets[self._index] = target.to(self.targets.dtype)
-        return nn.functional.cross_entropy(z, y) + self.strength * torch.log(1 - (target * p).sum(1)).mean()
+        early = torch.log(1 - (target * p).sum(1))
+        return self._reduce(-_log_p(z, y) + self.strength * early, w)
 
     def _objective(self, batch: Batch) -> Tensor:
         return -nn.functional.cross_entropy(batch.z, batch.y)

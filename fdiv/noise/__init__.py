@@ -12,6 +12,7 @@ Conventions:
 * Random labels follow from a seed, an integer or a NumPy ``Generator``, and are the same on every platform.
 """
 
+from fdiv.noise.annotators import Annotators, dawid_skene
 from fdiv.noise.card import NoiseCard, noise_card
 from fdiv.noise.corrupt import (
     corrupt,
@@ -22,6 +23,7 @@ from fdiv.noise.corrupt import (
     weak_annotator,
 )
 from fdiv.noise.estimate import TransitionEstimate, estimate_transition
+from fdiv.noise.how_many import WrongLabels, count_wrong_labels
 from fdiv.noise.matrices import asymmetric, pair, random_flip, sparse, symmetric, transition, uniform
 from fdiv.noise.paper import (
     DATASETS,
@@ -39,15 +41,19 @@ __all__ = [
     "DATASETS",
     "FIGURE_STEPS",
     "PATTERNS",
+    "Annotators",
     "NoiseCard",
     "Pattern",
     "ReleasedLabels",
     "TransitionEstimate",
+    "WrongLabels",
     "asymmetric",
     "corrupt",
     "corrupt_by_annotator",
     "corrupt_by_instance",
     "corrupt_exact_counts",
+    "count_wrong_labels",
+    "dawid_skene",
     "estimate_transition",
     "labels_sha256",
     "noise_card",

@@ -150,11 +150,7 @@ def counts(clean, noisy):
     return table
 
 
-HELLINGER, TRIANGULAR, WITNESS = (
-    nb01.squared_hellinger_conjugate,
-    nb01.triangular,
-    nb01.total_variation_witness,
-)
+TRIANGULAR, WITNESS = nb01.triangular, nb01.total_variation_witness
 
 
 def unpaired(a, b):
@@ -209,11 +205,16 @@ def two_or_nan(first, second):
 
 
 WRONG = [
-    (HELLINGER, lambda u: 1 / (1 - u) ** 2, "that is the v at which the line touches"),
-    (HELLINGER, lambda u: 1 / (1 - u), "square root of the touching v"),
-    (HELLINGER, lambda u: -u / (1 - u), "the sign is turned round"),
-    (HELLINGER, lambda u: u, "the largest gap is -0.7500; yours is -3.0000"),
-    (HELLINGER, lambda u: 0.0, "a tensor of the shape of u"),
+    (nb01.flat_kl, lambda r: r * r.log(), "that is c = 0"),
+    (nb01.flat_kl, lambda r: r * r.log() + r - 1, "this has slope 2"),
+    (nb01.flat_kl, lambda r: r * r.log() - r, "f(1) must be 0"),
+    (nb01.flat_kl, lambda r: r - 1, "at r = 0.1 it must be 0.6697; yours is -0.9000"),
+    (nb01.flat_kl, lambda r: 0.0, "a tensor of the shape of r"),
+    (nb01.pearson_conjugate, lambda u: 1 + u / 2, "the r at which the line touches"),
+    (nb01.pearson_conjugate, lambda u: u + u**2 / 4, "which r is best there?"),
+    (nb01.pearson_conjugate, lambda u: -torch.where(u < -2, -1.0, u + u**2 / 4), "turned round"),
+    (nb01.pearson_conjugate, lambda u: u, "at u = -5 the largest gap is -1.0000; yours is -5.0000"),
+    (nb01.pearson_conjugate, lambda u: 0.0, "a tensor of the shape of u"),
     (TRIANGULAR, lambda: None, "return a Divergence, not a NoneType"),
     (TRIANGULAR, lambda: divergence("kl"), "generator: "),
     (TRIANGULAR, triangular(slope=lambda v: 1 - 4 / (v + 1)), "slope: it is not the derivative"),
@@ -224,7 +225,7 @@ WRONG = [
         triangular(dual=lambda u: u),
         "dual: at u = -3 the largest gap is -1.0000; yours is -3.0000",
     ),
-    (TRIANGULAR, triangular(dual=unclamped), "below, no v > 0 has that slope"),
+    (TRIANGULAR, triangular(dual=unclamped), "below, no r > 0 has that slope"),
     (TRIANGULAR, triangular(activation=lambda v: 1 - torch.exp(v)), "activation: it must increase"),
     (TRIANGULAR, triangular(activation=lambda v: v), "activation: it leaves the domain"),
     (TRIANGULAR, triangular(conjugate_of_activation=lambda v: v), "it is not dual(activation(v))"),
@@ -387,6 +388,11 @@ WRONG = [
     ),
     (nb00.memorised_share, lambda p, n, c: (p == c)[n != c].double().mean(), "resisted"),
     (nb00.memorised_share, lambda p, n, c: torch.tensor(0.5), "0.667; yours is 0.500"),
+    (nb00.precision_and_recall, lambda p, n, c: 0.5, "return two numbers"),
+    (nb00.precision_and_recall, lambda p, n, c: (1 / 3, 1 / 2), "the two are exchanged"),
+    (nb00.precision_and_recall, lambda p, n, c: (1 / 8, 1 / 3), "you divided by all labels"),
+    (nb00.precision_and_recall, lambda p, n, c: (1.0, 1 / 3), "precision 0.5; yours is 1.000"),
+    (nb00.precision_and_recall, lambda p, n, c: (0.5, 1.0), "recall 0.333; yours is 1.000"),
 ]
 
 

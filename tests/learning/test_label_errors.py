@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
@@ -385,3 +386,119 @@ def test_data_that_cannot_be_ranked_is_refused(arguments, message):
 def test_what_makes_no_sense_is_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         rank_label_errors(LOGITS, X, Y, **arguments)
+
+
+# --- what practitioners have -------------------------------------------------------------------------------
+
+NAMES = np.array(["apple", "pear", "plum", "quince", "rowan"])
+P = torch.softmax(torch.as_tensor(X), dim=1)
+
+
+def test_probabilities_go_in_directly_as_array_tensor_list_or_frame():
+    expected = rank_label_errors(LOGITS, X, Y)
+    for form in (P, P.numpy(), P.tolist(), pd.DataFrame(P.numpy()), P.half()):
+        found = rank_label_errors(form, Y)
+        np.testing.assert_allclose(found.score, expected.score, atol=2e-3)
+    frame = pd.DataFrame(P.numpy(), columns=NAMES)
+    named = rank_label_errors(frame, pd.Series(NAMES[Y]))
+    assert named.given.tolist() == NAMES[Y].tolist()
+    assert named.suggested.tolist() == NAMES[expected.suggested].tolist()
+    assert (named.order == expected.order).all()
+    backwards = rank_label_errors(frame[NAMES[::-1]], NAMES[Y])
+    np.testing.assert_allclose(backwards.score, named.score, atol=1e-12)
+
+
+def test_an_estimator_and_a_frame_with_names_as_labels():
+    inputs, noisy, _ = noisy_digits(symmetric(0.2, 10))
+    words = np.array([f"digit {k}" for k in range(10)])[noisy.numpy()]
+    frame = pd.DataFrame(inputs.numpy())
+    model = LogisticRegression(C=0.01, max_iter=200)
+    fitted = rank_label_errors(model.fit(frame, words), frame, words)
+    assert fitted.sample == "unknown"
+    assert set(fitted.suggested) <= set(words)
+    h = model.predict_proba(frame)[np.arange(len(words)), noisy.numpy()]
+    np.testing.assert_allclose(fitted.score, 1 - h, atol=1e-6)
+    pair = rank_label_errors(model, (frame, words))
+    assert (pair.order == fitted.order).all()
+
+
+def test_cross_validation_is_out_of_sample_and_counts_the_flips():
+    inputs, noisy, clean = noisy_digits(symmetric(0.2, 10))
+    model = LogisticRegression(C=0.01, max_iter=200)
+    wrong = noisy != clean
+    found = rank_label_errors(model, inputs, noisy, cv=5, flipped=wrong)
+    assert found.sample == "out-of-sample"
+    assert not hasattr(model, "classes_"), "the estimator is not touched"
+    assert found.wrong.low <= int(wrong.sum()) <= found.wrong.high
+    issues = found.issues()
+    assert len(issues) == round(found.wrong.count)
+    assert wrong.numpy()[issues["index"]].mean() > 0.85
+    assert issues["wrong"].between(0, 1).all()
+    assert (issues["suggested_probability"] <= 1).all()
+    assert len(found.issues(7)) == 7
+    assert "out-of-sample: about" in str(found)
+
+
+def test_in_sample_counts_come_with_a_warning():
+    found = rank_label_errors(P, Y, out_of_sample=False)
+    assert found.sample == "in-sample"
+    with pytest.warns(UserWarning, match="too low"):
+        found.issues()
+
+
+def test_double_inputs_meet_a_single_precision_network():
+    net = nn.Linear(5, 5)
+    double = rank_label_errors(net, X.astype(np.float64), Y)
+    assert (double.score == rank_label_errors(net, X.astype(np.float32), Y).score).all()
+    frame = rank_label_errors(net, pd.DataFrame(X), pd.Series(Y))
+    assert (frame.score == double.score).all()
+
+
+def test_images_on_the_disk_are_ranked(tmp_path):
+    from PIL import Image
+
+    from fdiv.datasets import ImageFiles
+
+    for i in range(6):
+        Image.new("RGB", (5, 7), (255 * (i % 2), 0, 0)).save(tmp_path / f"{i}.png")
+    files = ImageFiles([tmp_path / f"{i}.png" for i in range(6)], size=4)
+    net = nn.Sequential(nn.Flatten(), nn.Linear(48, 2))
+    with torch.no_grad():
+        net[1].weight.zero_()
+        net[1].weight[1, :16] = 1.0  # red, in [0, 1]: a logit of 16
+        net[1].bias.copy_(torch.tensor([8.0, 0.0]))
+    found = rank_label_errors(net, files, [0, 1, 0, 1, 1, 0], batch_size=4)
+    assert sorted(found.order[:2]) == [4, 5]
+    np.testing.assert_allclose(np.abs(found.log_odds), 8, rtol=1e-5)
+
+
+def test_the_classes_say_which_output_is_which():
+    found = rank_label_errors(LOGITS, X, NAMES[::-1][Y], classes=NAMES[::-1])
+    assert (found.order == rank_label_errors(LOGITS, X, Y).order).all()
+    sparse_numbers = rank_label_errors(P, np.array([3, 5, 8, 9, 70])[Y], classes=[3, 5, 8, 9, 70])
+    assert set(sparse_numbers.suggested) <= {3, 5, 8, 9, 70}
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: rank_label_errors(P), r"rank_label_errors\(probabilities, labels\)"),
+        (lambda: rank_label_errors(P, X, Y), "passed with labels alone"),
+        (lambda: rank_label_errors(X, Y), "row 0 of the probabilities is no distribution"),
+        (lambda: rank_label_errors(P[:, 0], Y), r"shape \(n, K\)"),
+        (lambda: rank_label_errors(P, NAMES[Y % 4]), "4 different names, but the model has 5 classes"),
+        (lambda: rank_label_errors(P, NAMES[Y], classes=NAMES[:4]), "classes must be 5 different"),
+        (
+            lambda: rank_label_errors(P, ["kiwi", *NAMES[Y[1:]]], classes=NAMES),
+            r"labels\[0\] is 'kiwi', which the model does not know: it has 'apple'",
+        ),
+        (lambda: rank_label_errors(P, np.array([None, *NAMES[Y[1:]]])), r"labels\[0\] is missing"),
+        (lambda: rank_label_errors(LogisticRegression(), X, Y), "is not fitted: fit it, or pass cv=5"),
+        (lambda: rank_label_errors(LogisticRegression(), X), "no labels"),
+        (lambda: rank_label_errors(LOGITS, X, Y, cv=5), "cv is for classifiers"),
+        (lambda: rank_label_errors(nn.Linear(2, 2), pd.DataFrame({"a": ["x", "y"]}), [0, 1]), "holds texts"),
+    ],
+)
+def test_what_practitioners_cannot_have_is_said_in_a_sentence(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

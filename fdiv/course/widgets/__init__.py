@@ -191,6 +191,7 @@ def t_editor(
     select: tuple[int, int] = (0, 1),
     rule: str = "cross-entropy",
     repair: str = "none",
+    mend: bool = True,
     settings: Mapping[str, Any] | None = None,
 ) -> Any:
     """Return the T editor: change a transition matrix by hand, and see what every method can still learn.
@@ -200,6 +201,7 @@ def t_editor(
     select: the entry (i, j) that is selected first.
     rule: whose objective the triangle shows: "cross-entropy" or a divergence.
     repair: what is done about the noise there: "none", "ratio" (divide by prior), "forward" or "backward".
+    mend: whether it offers what mends the noise, and shows what survives of it.
     settings: matrices by title for the menu; by default eight of the paper's.
 
     >>> figure = t_editor([[0.6, 0.4], [0.2, 0.8]], rule="tv")
@@ -217,15 +219,17 @@ def t_editor(
         "prior": prior.round(9).tolist(),
         "select": [_whole("select", k, 0, len(T) - 1) for k in select],
         "rule": rule if rule == "cross-entropy" else DIVERGENCES.name_of(rule),
-        "repair": choose("repair", repair, ("none", "ratio", "forward", "backward")),
+        "repair": choose("repair", repair, ("none", "ratio", "forward", "backward") if mend else ("none",)),
+        "mend": bool(mend),
         "settings": {title: transition(matrix).round(6).tolist() for title, matrix in settings.items()},
     }
     return _figure(
         "t_editor",
         params,
         "As more than half of a class gets the label of another, the best answer of cross-entropy jumps to"
-        " the wrong class, and no amount of data brings it back; the divergences follow. Dividing by the"
-        " label prior, or putting T into the model (forward correction), brings the right answer back.",
+        " the wrong class, and no amount of data brings it back; the divergences follow."
+        + " Dividing by the label prior, or putting T into the model (forward correction), brings the right"
+        " answer back." * mend,
     )
 
 

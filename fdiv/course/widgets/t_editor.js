@@ -236,7 +236,8 @@ const OWN = {
 };
 
 function build({ root, params, theme, tint, tell, onTheme, closing }) {
-  const set = { T: OWN["A confused pair"], prior: even(3), select: [0, 1], rule: "cross-entropy", repair: "none", settings: {}, ...params };
+  const set = { T: OWN["A confused pair"], prior: even(3), select: [0, 1], rule: "cross-entropy", repair: "none", mend: true, settings: {}, ...params };
+  const offered = set.mend ? RULES : RULES.slice(0, 9); // without the rules that mend
   let [T, prior, [i, j]] = [set.T, set.prior, set.select];
   const all = { ...OWN, ...set.settings };
   const shared = { onTheme, closing };
@@ -290,18 +291,19 @@ function build({ root, params, theme, tint, tell, onTheme, closing }) {
   const objectives = element("div", { className: "fdiv-row" });
   cells[1].append(objectives);
   menu(objectives, { label: "Trained with", options: RULES.slice(0, 9), value: set.rule, input: (value) => ((set.rule = value), show(false)) });
-  menu(objectives, { label: "Mended by", options: REPAIRS, value: set.repair, input: (value) => ((set.repair = value), show(false)) });
+  if (set.mend) menu(objectives, { label: "Mended by", options: REPAIRS, value: set.repair, input: (value) => ((set.repair = value), show(false)) });
   const triangle = canvas(shared, cells[1], {
     height: (width) => Math.min(width * 0.86, 320), paint: paintTriangle, label: "Where the objective peaks among the probabilities of three classes",
   });
   const say = element("p", { className: "fdiv-say" });
   cells[1].append(say);
   cells[2].append(element("p", { className: "fdiv-title" }, "The best accuracy that infinite data can teach"));
-  const ceilings = canvas(shared, cells[2], { height: () => 22 * RULES.length, paint: paintCeilings, label: "Ceiling of each method" });
+  const ceilings = canvas(shared, cells[2], { height: () => 22 * offered.length, paint: paintCeilings, label: "Ceiling of each method" });
   cells[3].append(element("p", { className: "fdiv-title" }, "How much of the score survives, whatever the classifier"));
   const bounds = canvas(shared, cells[3], { height: () => 150, paint: paintBounds, label: "Guarantees of total variation and Pearson" });
   const promise = element("p", { className: "fdiv-note" });
   cells[3].append(promise);
+  if (!set.mend) cells[3].remove();
 
   // ---- the rows: borders can be dragged
   const layout = () => {
@@ -481,7 +483,7 @@ function build({ root, params, theme, tint, tell, onTheme, closing }) {
     const [left, right] = [142, 56];
     context.font = "13px system-ui, sans-serif";
     context.textBaseline = "middle";
-    RULES.forEach(([name, title], n) => {
+    offered.forEach(([name, title], n) => {
       const y = 22 * n + 11;
       const chosen = name === set.rule;
       const d = row(name);
@@ -540,7 +542,7 @@ function build({ root, params, theme, tint, tell, onTheme, closing }) {
   closing.push(() => cancelAnimationFrame(waiting));
   function update() {
     waiting = 0;
-    reached = Object.fromEntries(RULES.map(([name]) => [name, ceiling(name, T, prior)]));
+    reached = Object.fromEntries(offered.map(([name]) => [name, ceiling(name, T, prior)]));
     kept = guarantees(T, prior);
     view = landscape();
     found = peak(view.height);

@@ -1,0 +1,513 @@
+"""A scikit-learn classifier for tables whose labels are partly wrong.
+
+    model = RobustClassifier(random_state=0).fit(X, y)
+    model.predict(X_new), model.diagnosis_
+
+What happens in ``fit``: columns become numbers around 0; some noisy labels are set aside; where the loss
+needs it, a few epochs of cross-entropy name the classes and estimate the transition matrix T; then the loss
+is minimised, and the epoch is kept at which it was best on the labels that were set aside, noisy as they are.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import pandas as pd
+import torch
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_array,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+from torch import Tensor, nn
+
+from fdiv.device import pick_device
+from fdiv.learning.columns import Columns
+from fdiv.learning.losses import CrossEntropy, NoisyLabelLoss
+from fdiv.learning.methods import METHODS, build_loss, needs_transition
+from fdiv.noise.estimate import estimate_transition
+from fdiv.theory.robustness import lost_classes
+
+__all__ = ["Collapse", "RobustClassifier"]
+
+WHOLE = 64  # up to so many rows a batch is the whole table, in double precision: order and rounding drop out
+STEPS = 600  # at least so many steps, with as many epochs as that takes
+EPOCHS = 60
+VALIDATED = 200  # from so many rows on some labels are set aside
+WARMED_UP = ("warm", "dmi", "correction")  # the families of methods that start from cross-entropy
+
+
+class Collapse(UserWarning):
+    """The model has lost a class, or mixed classes up."""
+
+
+class RobustClassifier(ClassifierMixin, BaseEstimator):
+    """A network for tables, trained so that wrong labels are not learnt by heart.
+
+    loss: a name in ``fdiv.learning.METHODS`` ("tv", "kl", "ce", "gce", "elr", "flc", ...), or a loss, called
+        with logits and labels.
+    module: None for a network with the layers ``hidden``; an ``nn.Module`` from columns to logits, whose
+        weights are where training starts; or a function of the numbers of columns and of classes that makes
+        one. Columns are standardised and text columns spelled out before, see ``fdiv.learning.columns``.
+    correction: "none", "exact", "paper" or "forward", for a divergence, see ``FDivLoss``.
+    transition: T or an estimate of it, for a loss that needs one; None estimates it by the warm-up.
+    hidden: the widths of the hidden layers.
+    epochs: None for 60, or as many as 600 steps take.
+    batch_size: None for a twentieth of the rows, from 32 to 256; all of them up to 64 rows.
+    learning_rate, weight_decay: of Adam.
+    warm_up: epochs of cross-entropy at the beginning; None for a third of ``epochs`` where the loss needs it.
+    validation: the share of noisy labels, class by class, that is set aside to choose the epoch by the loss;
+        None for 0.1, or nothing below 200 rows. With 0 the last epoch is kept.
+    patience: training stops after so many epochs without a better one; None goes on to the end.
+    random_state: an integer makes everything repeatable, on one machine bit by bit.
+    device: None for the best there is.
+
+    Attributes of a fitted classifier: ``classes_``; ``n_features_in_``, ``feature_names_in_``; ``module_``,
+    the network; ``loss_``; ``transition_``, the T that was used, or None; ``history_``, a row per epoch;
+    ``best_epoch_``; ``diagnosis_``, sentences about what was decided and what looks wrong.
+
+    Probabilities of a robust loss are those of the *clean* label, as the network sees it; divergences make
+    them surer than they should be.
+
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> RobustClassifier("tv", random_state=0).fit(X, y).score(X, y) > 0.9
+    True
+    """
+
+    classes_: np.ndarray
+    diagnosis_: list[str]
+
+    def __init__(
+        self,
+        loss: Any = "tv",
+        module: nn.Module | Callable[[int, int], nn.Module] | None = None,
+        *,
+        correction: str = "none",
+        transition: Any = None,
+        hidden: tuple[int, ...] = (128,),
+        epochs: int | None = None,
+        batch_size: int | None = None,
+        learning_rate: float = 1e-3,
+        weight_decay: float = 0.0,
+        warm_up: int | None = None,
+        validation: float | None = None,
+        patience: int | None = None,
+        random_state: Any = None,
+        device: Any = None,
+    ) -> None:
+        self.loss = loss
+        self.module = module
+        self.correction = correction
+        self.transition = transition
+        self.hidden = hidden
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.warm_up = warm_up
+        self.validation = validation
+        self.patience = patience
+        self.random_state = random_state
+        self.device = device
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train on the rows of ``X`` with the noisy labels ``y``.
+
+        X: numbers, one row per example; or a DataFrame, also with text columns.
+        y: the labels, of any kind.
+        sample_weight: how much each row counts, from 0 up.
+        """
+        labels, self.classes_, weight = self._rows(X, y, sample_weight)
+        self.diagnosis_ = []
+        kept = slice(None) if weight is None else weight > 0
+        self._columns = Columns().fit(_take(X, kept), None if weight is None else weight[kept])
+        numbers = self._columns.transform(_take(X, kept))
+        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        with _seeded(seed):
+            self._fit(numbers, labels[kept], None if weight is None else weight[kept])
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the most likely class of each row."""
+        best = self.logits(X).argmax(1)
+        return self.classes_[best]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability of each class, in the order of ``classes_``, for each row."""
+        z = self.logits(X)
+        p = np.exp(z - z.max(1, keepdims=True))
+        return p / p.sum(1, keepdims=True)
+
+    def logits(self, X: Any) -> np.ndarray:
+        """Return the scores before softmax, for each row; unlike probabilities they do not saturate."""
+        check_is_fitted(self)
+        return self._forward(self._tensor(self._columns.transform(self._checked(X, reset=False)))).numpy()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags
+
+    # ------------------------------------------------------------------ input
+
+    def _checked(self, X: Any, reset: bool) -> Any:
+        """``X``, its columns counted and compared with those of training; values are looked at later."""
+        if isinstance(X, pd.DataFrame):
+            if not X.columns.is_unique:
+                twice = X.columns[X.columns.duplicated()][0]
+                raise ValueError(f"X has two columns called {twice!r}: rename one, or leave it out")
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            if len(X) < 1 or X.shape[1] < 1:
+                check_array(np.empty(X.shape))  # scikit-learn's sentence
+            return X
+        try:
+            return validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
+        except ValueError as error:
+            if "could not convert string" not in str(error):
+                raise
+            raise ValueError(
+                f"X holds texts ({error}): pass a pandas DataFrame, whose text columns are spelled out"
+            ) from None
+
+    def _rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray, Any]:
+        """The labels as numbers, the names of the classes, and the weights, all checked against ``X``."""
+        if y is None:
+            raise ValueError(
+                "RobustClassifier requires y to be passed, but the target y is None: pass the labels"
+            )
+        self._checked(X, reset=True)
+        y = _labels(y)
+        check_consistent_length(X, y)
+        weight = None
+        if sample_weight is not None:
+            weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
+        used = y if weight is None else y[weight > 0]
+        names = np.unique(used)
+        if len(names) < 2:
+            found = f"one class only, {str(names[0])!r}" if len(names) else "no label of positive weight"
+            raise ValueError(f"y has {found}, but a classifier needs two: check the column of the labels")
+        return np.searchsorted(names, y).clip(max=len(names) - 1), names, weight
+
+    # ------------------------------------------------------------------ training
+
+    def _fit(self, numbers: np.ndarray, labels: np.ndarray, weight: np.ndarray | None) -> None:
+        K, n = len(self.classes_), len(labels)
+        self.history_, self.best_epoch_, self.transition_ = pd.DataFrame(), 0, None
+        prior = np.bincount(labels, weight, minlength=K)
+        prior = prior / prior.sum()
+        self._dtype = torch.float64 if n <= WHOLE and self.module is None else torch.float32
+        self._device = torch.device(self.device) if self.device is not None else pick_device()
+        self.module_ = self._network(numbers.shape[1], K)
+        train, held = _split(labels, self._share(n))
+        data = _Data.of(self._tensor(numbers), labels, weight, self._device)
+        self._say_small_classes(labels)
+        loop = _Loop(self, data.part(train), data.part(held))
+        method = None if isinstance(self.loss, nn.Module) else METHODS.name_of(self.loss)
+        needs_T = method is not None and needs_transition(method, self.correction)
+        epochs, warm_up = loop.epochs, self._warm_up_epochs(method, needs_T, loop.epochs)
+        if warm_up:
+            loop.run(CrossEntropy(K), warm_up, "warm-up")
+        if needs_T:
+            self.transition_ = self._transition(data, labels)
+        self.loss_ = self._loss(method, prior, len(train))
+        loop.run(self.loss_, max(epochs - warm_up, 1), method or type(self.loss_).__name__)
+        self.history_, self.best_epoch_ = pd.DataFrame(loop.history), loop.best
+        self._say_what_looks_wrong(data)
+
+    def _share(self, n: int) -> float:
+        share = self.validation if self.validation is not None else 0.1 if n >= VALIDATED else 0.0
+        if not 0 <= share < 1:
+            raise ValueError(f"validation is {share!r}, but must be a share from 0 up to below 1")
+        return share
+
+    def _warm_up_epochs(self, method: str | None, needs_T: bool, epochs: int) -> int:
+        if self.warm_up is not None:
+            return _whole("warm_up", self.warm_up, 0)
+        if method is not None and (
+            METHODS[method].recipe in WARMED_UP or (needs_T and self.transition is None)
+        ):
+            return math.ceil(epochs / 3)
+        return 0
+
+    def _network(self, columns: int, K: int) -> nn.Module:
+        """The network to train, on its device; a module of the user's is copied."""
+        if self.module is None:
+            widths = [columns, *(_whole("hidden", width, 1) for width in self.hidden)]
+            layers: list[nn.Module] = []
+            for a, b in pairwise(widths):
+                layers += [nn.Linear(a, b, dtype=self._dtype), nn.ReLU()]
+            made: Any = nn.Sequential(*layers, nn.Linear(widths[-1], K, dtype=self._dtype))
+        elif isinstance(self.module, nn.Module):
+            made = copy.deepcopy(self.module)
+        else:
+            made = self.module(columns, K)
+        if not isinstance(made, nn.Module):
+            raise ValueError(f"module must make an nn.Module, but made {type(made).__name__}")
+        if not any(p.requires_grad for p in made.parameters()):
+            raise ValueError("module has no parameter to train: unfreeze one, or leave module out")
+        made = made.to(self._device)
+        try:
+            found = tuple(made.eval()(torch.zeros(2, columns, dtype=self._dtype, device=self._device)).shape)
+        except RuntimeError as error:
+            raise ValueError(
+                f"module cannot take rows of {columns} numbers ({str(error).splitlines()[0]}): build it for"
+                " that many, as the function module(columns, classes) can"
+            ) from None
+        if found != (2, K):
+            raise ValueError(
+                f"module gives {found} for 2 rows, but there are {K} classes: it must give (rows, {K}) logits"
+            )
+        return made
+
+    def _loss(self, method: str | None, prior: np.ndarray, examples: int) -> Any:
+        """The loss to minimise, new for this training."""
+        K = len(prior)
+        if method is None:
+            loss = copy.deepcopy(self.loss)
+        else:
+            given: Any = prior
+            if METHODS[method].takes_correction and lost_classes(method, prior):
+                lost = [str(self.classes_[k]) for k in lost_classes(method, prior)]
+                self.diagnosis_.append(
+                    f"labels are so unbalanced that {method} would give up class {', '.join(lost)}:"
+                    " label_prior is 'balanced'"
+                )
+                given = "balanced"
+            T = None if self.transition_ is None else np.asarray(self.transition_)
+            options = {"label_prior": given, "T": T, "correction": self.correction, "examples": examples}
+            loss = build_loss(method, K, **options)
+        if isinstance(loss, NoisyLabelLoss):
+            loss.check = False  # labels are classes, and the objective is looked at after each epoch
+        return loss.to(self._device)
+
+    def _transition(self, data: _Data, labels: np.ndarray) -> Any:
+        """T as given, or as estimated from the network after its warm-up."""
+        if self.transition is not None:
+            return self.transition
+        z = self._forward(data.X)
+        estimate = estimate_transition(z.softmax(1), labels, method="anchor-count", bootstrap=0)
+        return estimate.T
+
+    def _tensor(self, numbers: np.ndarray) -> Tensor:
+        return torch.as_tensor(numbers, dtype=self._dtype)
+
+    def _forward(self, X: Tensor) -> Tensor:
+        """The logits of all rows, in evaluation mode, as float64 on the CPU."""
+        self.module_.eval()
+        with torch.inference_mode():
+            parts = [self.module_(part.to(self._device)).cpu() for part in X.split(8192)]
+        return torch.cat(parts).double()
+
+    # ------------------------------------------------------------------ what is said
+
+    def _say_small_classes(self, labels: np.ndarray) -> None:
+        counts = np.bincount(labels)
+        small = [f"{self.classes_[k]} ({counts[k]})" for k in np.flatnonzero(counts < 5)]
+        if small:
+            self.diagnosis_.append(
+                f"few labels: class {', '.join(small[:5])} has fewer than 5, too few to tell wrong from right"
+            )
+
+    def _say_what_looks_wrong(self, data: _Data) -> None:
+        """What the loss says about its predictions, with the names of the classes, as a warning, too."""
+        loss = self.loss_ if isinstance(self.loss_, NoisyLabelLoss) else CrossEntropy(len(self.classes_))
+        found = loss.diagnose(self._forward(data.X).to(self._device), data.y)
+        for sentence in found:
+            told = self._with_names(sentence)
+            self.diagnosis_.append(told)
+            warnings.warn(told, Collapse, stacklevel=4)
+
+    def _with_names(self, sentence: str) -> str:
+        """The sentence, and the names of the classes in it where these are not their numbers."""
+        if np.array_equal(self.classes_, np.arange(len(self.classes_))):
+            return sentence
+        numbers = sorted({int(k) for k in re.findall(r"\b\d+\b", sentence)} & set(range(len(self.classes_))))
+        names = ", ".join(f"{k} is {str(self.classes_[k])!r}" for k in numbers)
+        return f"{sentence} (class {names})"
+
+
+# ---------------------------------------------------------------------- the loop
+
+
+class _Data(NamedTuple):
+    """Rows with labels, weights (or None) and their numbers, on the device."""
+
+    X: Tensor
+    y: Tensor
+    w: Tensor | None
+
+    @classmethod
+    def of(cls, X: Tensor, labels: np.ndarray, weight: np.ndarray | None, device: torch.device) -> _Data:
+        w = None if weight is None else torch.as_tensor(weight / weight.mean(), dtype=X.dtype, device=device)
+        return cls(X.to(device), torch.as_tensor(labels, device=device), w)
+
+    def part(self, index: np.ndarray) -> _Data:
+        rows = torch.as_tensor(index, device=self.y.device)
+        return _Data(self.X[rows], self.y[rows], None if self.w is None else self.w[rows])
+
+
+class _Loop:
+    """Epochs of a loss, one stage after another; each stage ends with the weights that it judged best."""
+
+    def __init__(self, owner: RobustClassifier, train: _Data, held: _Data) -> None:
+        self.model, self.train, self.held = owner.module_, train, held
+        n = len(train.y)
+        size = owner.batch_size
+        size = (n if n <= WHOLE else min(max(n // 20, 32), 256)) if size is None else size
+        self.batches = math.ceil(n / _whole("batch_size", size, 1))
+        epochs = max(EPOCHS, math.ceil(STEPS / self.batches)) if owner.epochs is None else owner.epochs
+        self.epochs = _whole("epochs", epochs, 1)
+        self.patience = math.inf if owner.patience is None else _whole("patience", owner.patience, 1)
+        self.options: dict[str, Any] = {"lr": owner.learning_rate, "weight_decay": owner.weight_decay}
+        self.history: list[dict[str, Any]] = []
+        self.best = 0
+
+    def run(self, loss: Any, epochs: int, stage: str) -> None:
+        """Minimise ``loss`` for ``epochs``, and leave the model as it was at the best of them."""
+        device = self.train.X.device.type
+        adam = torch.optim.Adam(self.model.parameters(), **self.options, fused=device in ("cpu", "cuda"))
+        best, state = -math.inf, None
+        for epoch in range(epochs):
+            if isinstance(loss, NoisyLabelLoss):
+                loss.set_epoch(epoch, epochs)
+            objective = self._epoch(loss, adam)
+            row: dict[str, Any] = {
+                "epoch": len(self.history) + 1,
+                "stage": stage,
+                "train_objective": objective,
+            }
+            self.history.append(row | self._judged(loss))
+            if not len(self.held.y):
+                continue
+            if self.history[-1]["validation_objective"] > best:
+                best, self.best = self.history[-1]["validation_objective"], len(self.history)
+                state = {k: v.detach().clone() for k, v in self.model.state_dict().items()}
+            elif len(self.history) - self.best >= self.patience:
+                break
+        if state is None:
+            self.best = len(self.history)
+        else:
+            self.model.load_state_dict(state)
+
+    def _epoch(self, loss: Any, adam: torch.optim.Optimizer) -> float:
+        """One pass over the training rows in a new order; the mean of the batches' objectives."""
+        self.model.train()
+        loss.train()
+        X, y, w = self.train
+        total = torch.zeros((), dtype=X.dtype, device=X.device)
+        order = torch.randperm(len(y)).to(y.device) if self.batches > 1 else torch.arange(len(y)).to(y.device)
+        for index in order.tensor_split(self.batches):
+            more = _more(loss, index, w)
+            if getattr(loss, "needs_peers", False):
+                peers, others = (torch.randperm(len(y))[: len(index)].to(y.device) for _ in range(2))
+                more |= {"peer_logits": self.model(X[peers]), "peer_labels": y[others]}
+            adam.zero_grad(set_to_none=True)
+            value = loss(self.model(X[index]), y[index], **more)
+            value.backward()
+            adam.step()
+            total += value.detach()
+        mean = -total.item() / self.batches
+        if not math.isfinite(mean):
+            raise ValueError(
+                f"the objective became {mean} in epoch {len(self.history) + 1}: lower the learning rate"
+                f" ({self.options['lr']:g}), or choose another loss"
+            )
+        return mean
+
+    def _judged(self, loss: Any) -> dict[str, float]:
+        """Objective and accuracy on the noisy labels that were set aside."""
+        if not len(self.held.y):
+            return {}
+        self.model.eval()
+        loss.eval()
+        with torch.no_grad():
+            z = self.model(self.held.X)
+            judged = loss.objective(z, self.held.y) if hasattr(loss, "objective") else -loss(z, self.held.y)
+        right = (z.argmax(1) == self.held.y).double().mean()
+        return {"validation_objective": judged.item(), "validation_accuracy": right.item()}
+
+
+def _more(loss: Any, index: Tensor, w: Tensor | None) -> dict[str, Any]:
+    """What ``loss`` takes besides logits and labels."""
+    more: dict[str, Any] = {"index": index} if getattr(loss, "needs_index", False) else {}
+    if w is not None:
+        if not isinstance(loss, NoisyLabelLoss):
+            raise ValueError(
+                f"{type(loss).__name__} takes no sample_weight: leave it out, or use a loss of fdiv"
+            )
+        more["sample_weight"] = w[index]
+    return more
+
+
+# ---------------------------------------------------------------------- pieces
+
+
+def _labels(y: Any) -> np.ndarray:
+    """``y`` as a vector of labels that compare with each other, none of them missing."""
+    if isinstance(y, list | tuple):  # of which NumPy would make texts
+        y = (
+            np.array([*y, None], dtype=object)[:-1]
+            if len({type(label) for label in y}) > 1
+            else np.asarray(y)
+        )
+    y = column_or_1d(y.to_numpy() if hasattr(y, "to_numpy") else y, warn=True)
+    missing = np.flatnonzero(pd.isna(y))
+    if len(missing):
+        raise ValueError(
+            f"y has {len(missing)} missing labels (NaN or None), the first in row {missing[0]}: leave these"
+            " rows out, as X[y.notna()] does"
+        )
+    if y.dtype == object:
+        kinds = sorted({type(label).__name__ for label in y})
+        if len(kinds) > 1:
+            raise ValueError(
+                f"y mixes labels of the types {', '.join(kinds)}: make them alike, as y.astype(str) does"
+            )
+        if isinstance(y[0], str):
+            y = y.astype(str)
+    check_classification_targets(y)
+    return y
+
+
+def _take(X: Any, kept: Any) -> Any:
+    """The rows of ``X`` that are kept."""
+    if isinstance(X, pd.DataFrame):
+        return X.iloc[kept]
+    return np.asarray(X)[kept]
+
+
+def _split(labels: np.ndarray, share: float) -> tuple[np.ndarray, np.ndarray]:
+    """Rows to train on and rows to set aside, ``share`` of every class, rounded down."""
+    order = torch.randperm(len(labels)).numpy() if share else np.arange(len(labels))
+    held = [order[labels[order] == k][: int(share * (labels == k).sum())] for k in np.unique(labels)]
+    aside = np.sort(np.concatenate(held)).astype(np.int64)
+    return np.setdiff1d(np.arange(len(labels)), aside), aside
+
+
+def _whole(name: str, value: Any, least: int) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__") or value < least:
+        raise ValueError(f"{name} is {value!r}, but must be a whole number of at least {least}")
+    return int(value)
+
+
+@contextmanager
+def _seeded(seed: int) -> Iterator[None]:
+    """Torch's generators seeded inside, and as before afterwards."""
+    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
+        torch.manual_seed(seed)
+        yield
