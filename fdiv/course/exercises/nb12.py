@@ -38,8 +38,6 @@ def better_then_worse(answer: Callable[[], Any]) -> None:
         (exact.f_divergence(B @ T, "tv") - exact.f_divergence(A @ T, "tv")).item()
         for T in (torch.eye(3).double(), CIRCLE)
     )
-    if clean < 0.01 <= noisy:
-        raise Wrong("that is the other way round: worse on clean labels and better on noisy ones")
     if clean < 0.01:
         raise Wrong(f"on clean labels yours is ahead by {clean:.3f} only: it should be at least 0.01")
     if noisy > -0.01:
@@ -84,6 +82,7 @@ def always_wrong(answer: Callable[[], Any]) -> None:
     T = torch.as_tensor(answer(), dtype=torch.float64)
     if T.shape != (4, 4) or not ((T >= 0) & (T <= 1)).all() or not close(T.sum(1), torch.ones(4).double()):
         raise Wrong("return a 4 x 4 matrix of probabilities, each row with sum 1")
+    T = T / T.sum(1, keepdim=True)  # rows of float32 sum to 1 up to rounding
     if T.diagonal().abs().max() > 1e-9:
         raise Wrong("some labels are right: the diagonal must be 0")
     verdict = robustness.keeps_rankings("tv", T)
@@ -104,7 +103,7 @@ def largest_majority(answer: Callable[[str], Any]) -> None:
             raise Wrong(f"{name}: 1/x is the largest difference of the two shares, which sum to 1")
         if got > 1 + 1e-9:
             raise Wrong(f"{name}: a share is at most 1, and then there is no cliff")
-        if abs(got - (1 + x) / 2) < 1e-4 and abs(got - right) > 1e-4:
+        if abs(got - min(1.0, (1 + x) / 2)) < 1e-4 and abs(got - right) > 1e-4:
             raise Wrong(f"{name}: x is upside down")
         if abs(got - right) > 1e-4:
             raise Wrong(f"{name}: the objective turns at {right:.4f}, not at {got:.4f}")
