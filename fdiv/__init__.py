@@ -17,6 +17,7 @@ __version__ = "0.2.0"
 if TYPE_CHECKING:
     from fdiv.course.controls import explore
     from fdiv.course.lesson import claim, show_environment
+    from fdiv.learning.cleaning import clean
     from fdiv.learning.estimator import RobustClassifier
     from fdiv.learning.label_errors import rank_label_errors
     from fdiv.learning.losses import (
@@ -42,6 +43,7 @@ __all__ = [
     "PeerLoss",
     "RobustClassifier",
     "claim",
+    "clean",
     "divergence",
     "estimate_transition",
     "explore",
@@ -65,6 +67,7 @@ __getattr__, __dir__, _ = lazily(
             "PeerLoss",
         ),
         "learning.estimator": ("RobustClassifier",),
+        "learning.cleaning": ("clean",),
         "learning.label_errors": ("rank_label_errors",),
         "course.lesson": ("claim", "show_environment"),
         "course.controls": ("explore",),

@@ -17,6 +17,7 @@ from fdiv.files import runs_folder
 if TYPE_CHECKING:
     from fdiv.course.notebooks import Execution
 
+CLEAN_EXAMPLE = "examples: fdiv clean table.csv --label kind · fdiv clean photos/ --labels labels.csv"
 EXAMPLE = "example: fdiv train mnist --noise uniform-high --method tv --mode laptop"
 
 
@@ -96,6 +97,22 @@ def _parser() -> argparse.ArgumentParser:
     grid.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster, such as tcp://node1:8786")
     grid.add_argument("--workers", type=int, help="local processes (default: one per GPU or per two cores)")
     grid.set_defaults(command=_grid)
+
+    find = "find wrong labels in your own table, embeddings or pictures"
+    clean = commands.add_parser("clean", help=find, description=find, epilog=CLEAN_EXAMPLE)
+    clean.add_argument("data", help="a table (.csv), embeddings (.npy), or a folder of pictures")
+    clean.add_argument(
+        "--label", metavar="NAME", help="the column of the labels, in the table or in --labels"
+    )
+    clean.add_argument(
+        "--labels", metavar="FILE", help="the labels of embeddings or pictures, a .csv or .npy"
+    )
+    clean.add_argument(
+        "--folds", type=int, default=5, help="each label is judged without its fold (default: 5)"
+    )
+    clean.add_argument("--seed", type=int, default=0)
+    clean.add_argument("--out", type=Path, default=Path("."), help="folder to write to (default: this one)")
+    clean.set_defaults(command=_clean)
 
     results = commands.add_parser("results", help="collect finished runs into data/results/accuracies.csv")
     results.add_argument("folder", nargs="?", type=Path, help="below which to look (default: runs)")
@@ -222,6 +239,16 @@ def _terminated_as_interrupted() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def _clean(options: argparse.Namespace) -> int:
+    from fdiv.learning.cleaning import clean
+
+    report = clean(options.data, options.labels, label=options.label, folds=options.folds, seed=options.seed)
+    table, page = report.write(options.out)
+    print(report)
+    print(f"\n{table}  all labels, the most suspicious first\n{page}  to look at, in any browser")
+    return 0
 
 
 def _results(options: argparse.Namespace) -> int:

@@ -8,7 +8,8 @@ __getattr__, __dir__, __all__ = lazily(
         "lesson": ("ClaimError", "check_parameters", "claim", "seed_everything", "show_environment"),
         "prediction": ("Prediction", "predict"),
         "controls": ("LiveFigure", "explore"),
-        "runs": ("kept_folder", "log_epoch", "watched"),
+        "runs": ("kept_folder", "log_epoch", "trained", "watched", "watched_together"),
+        "samples": ("CLOTHES", "THINGS", "image_samples", "photographs_figure"),
         "figures": (
             "bars_figure",
             "beside_figure",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -23,23 +22,24 @@ LABELLINGS = {
 }
 OTHER = ("#999999", "longdash")
 GRID = "#E3E6EA"
-INK = "#222B36"
+INK = "#222B36"  # on light cells
+BOTH = "#66717D"  # to be read on white and on black: JupyterLab has both, and a page puts its own in place
 TOP = 3**0.5 / 2  # the height of a triangle of side 1
 
 _AXIS = {
-    "gridcolor": GRID,
-    "zerolinecolor": "#B8BFC8",
-    "linecolor": "#B8BFC8",
+    "gridcolor": "rgba(128,140,152,0.22)",
+    "zerolinecolor": "rgba(128,140,152,0.6)",
+    "linecolor": "rgba(128,140,152,0.6)",
     "ticks": "outside",
     "title": {"standoff": 8},
 }
 
-# White paper, so that a figure is legible on a dark page too; small, because every stored figure carries it.
+# No paper, so that a figure is at home on a dark page too; small, because every stored figure carries it.
 pio.templates["fdiv"] = go.layout.Template(
     layout={
-        "font": {"family": "system-ui, sans-serif", "size": 13, "color": INK},
-        "paper_bgcolor": "white",
-        "plot_bgcolor": "white",
+        "font": {"family": "system-ui, sans-serif", "size": 13, "color": BOTH},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
         "xaxis": _AXIS,
         "yaxis": _AXIS,
         "margin": {"l": 60, "r": 20, "t": 56, "b": 50},
@@ -170,25 +170,37 @@ def ranges_figure(
     return figure
 
 
-def simplex_figure(values: Callable[[Tensor], Tensor], mark: Sequence[float], *, title: str) -> go.Figure:
+def simplex_figure(
+    values: Callable[[Tensor], Tensor], mark: Sequence[float], *, title: str, log: bool | None = None
+) -> go.Figure:
     """Contours of a function of three probabilities, over the triangle of all such distributions.
 
     values: maps rows of probabilities, shape (n, 3), to n numbers.
     mark: the distribution to mark with a cross.
+    log: whether colours go by the logarithm; by default where the function grows without end at the border.
     """
-    side = 61
+    side = 41
     x, y = torch.meshgrid(_unit(side), _unit(side) * TOP, indexing="xy")
     third = y / TOP
     second = x - third / 2
-    p = torch.stack([1 - second - third, second, third], -1).clamp(min=1e-6).reshape(-1, 3)
+    p = torch.stack([1 - second - third, second, third], -1)
+    inside = (p > -1.5 / side).all(-1)  # and one more beyond the border, under the white
+    p = p.clamp(min=1e-3).reshape(-1, 3)
     z = values(p / p.sum(-1, keepdim=True)).reshape(side, side)
+    log = _is_unbounded(values) if log is None else log
+    scale: dict[str, object] = {"ncontours": 14, "colorbar": {"title": "D"}}
+    if log:
+        z = z.clamp(min=1e-3).log10()
+        ticks = {"tickvals": [-3, -2, -1, 0, 1, 2], "ticktext": ["0.001", "0.01", "0.1", "1", "10", "100"]}
+        scale = {"contours": {"start": -3, "end": 2, "size": 0.25}, "zmin": -2, "zmax": 1.5}
+        scale["colorbar"] = {"title": "D", **ticks}
+    z = torch.where(inside, z, torch.nan)
     across = {"x": _compact(x[0]), "y": _compact(y[:, 0])}
-    figure = go.Figure(
-        go.Contour(z=_compact(z), **across, colorscale="Viridis", ncontours=14, colorbar_title="D")
-    )
+    figure = go.Figure(go.Contour(z=_compact(z), **across, colorscale="Viridis", **scale))
     for outside in (0, 1):
-        path = f"M {outside} 0 L 0.5 {TOP} L {outside} {TOP} Z"
-        figure.add_shape(type="path", path=path, fillcolor="white", line_color="white")
+        edge, far = (-0.05, -0.1) if outside == 0 else (1.05, 1.1)
+        path = f"M {outside} 0 L 0.5 {TOP} L 0.5 1 L {far} 1 L {far} -0.04 L {edge} -0.04 Z"
+        figure.add_shape(type="path", path=path, fillcolor="white", line_width=0)
     _, q2, q3 = mark
     figure.add_scatter(
         x=[q2 + q3 / 2], y=[q3 * TOP], mode="markers+text", text=["Q"], textposition="top right"
@@ -206,6 +218,15 @@ def simplex_figure(values: Callable[[Tensor], Tensor], mark: Sequence[float], *,
     figure.update_yaxes(visible=False, scaleanchor="x", range=(-0.1, 0.98))
     figure.update_layout(title=title, height=460, showlegend=False)
     return figure
+
+
+def _is_unbounded(values: Callable[[Tensor], Tensor]) -> bool:
+    """Whether a function of three probabilities still grows when one of them is next to nothing."""
+    near, nearer = (
+        torch.tensor([[e, 0.5, 0.5 - e], [0.5 - e, e, 0.5], [0.5, 0.5 - e, e]], dtype=torch.float64)
+        for e in (1e-6, 1e-12)
+    )
+    return bool((values(nearer) > 1.2 * values(near)).any())
 
 
 def _unit(steps: int) -> Tensor:
@@ -335,49 +356,13 @@ def shares_figure(shares: Mapping[str, Mapping[str, float]], *, title: str) -> g
     return figure
 
 
-def with_slider(figure_function: Callable[..., go.Figure], **values: Sequence[object]) -> go.Figure:
-    """``figure_function`` drawn for each value of its one argument, with plotly's own slider.
+def with_slider(figure_function: Callable[..., go.Figure], **values: Sequence[object]) -> None:
+    """``explore`` with one control, whose positions are listed: ``with_slider(draw, q=[0.1, 0.5, 0.9])``."""
+    from fdiv.course.controls import explore
 
-    It moves in the browser and needs no kernel: the twin of an ``explore`` for pages.
-    """
     if len(values) != 1:
         raise ValueError(f"with_slider moves one argument, not {len(values)}: {', '.join(values) or 'none'}")
-    ((name, steps),) = values.items()
-    steps = list(steps)
-    start = inspect.signature(figure_function).parameters[name].default
-    if start not in steps:
-        raise ValueError(f"{name} starts at {start!r}, which is not among the steps {steps}")
-    drawn = [figure_function(**{name: step}) for step in steps]
-    figure = go.Figure(drawn[steps.index(start)])
-    figure.frames = [
-        go.Frame(data=one.data, layout=_moving_layout(one), name=_label(step))
-        for step, one in zip(steps, drawn, strict=True)
-    ]
-    figure.update_layout(sliders=[_slider(name, steps, steps.index(start))])
-    below = 50 if figure.layout.margin.b is None else figure.layout.margin.b
-    figure.update_layout(margin_b=110, height=(figure.layout.height or 380) + max(70, 120 - below))
-    return figure
-
-
-def _moving_layout(figure: go.Figure) -> dict[str, object]:
-    """The parts of a layout that a frame may change; axes only where their ticks are named by hand."""
-    layout = figure.layout.to_plotly_json()
-    named = [axis for axis in ("xaxis", "yaxis") if "ticktext" in layout.get(axis, {})]
-    return {part: layout[part] for part in ("title", "annotations", "shapes", *named) if part in layout}
-
-
-def _slider(name: str, steps: Sequence[object], active: int) -> dict[str, object]:
-    jump = {"mode": "immediate", "frame": {"duration": 0, "redraw": True}, "transition": {"duration": 0}}
-    return {
-        "active": active,
-        "currentvalue": {"prefix": f"{name.replace('_', ' ')}: "},
-        "pad": {"t": 46},
-        "steps": [{"label": _label(s), "method": "animate", "args": [[_label(s)], jump]} for s in steps],
-    }
-
-
-def _label(step: object) -> str:
-    return f"{step:g}" if isinstance(step, int | float) else str(step)
+    explore(figure_function, **{name: list(steps) for name, steps in values.items()})
 
 
 def beside_figure(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,33 +46,50 @@ def code_digest() -> str:
     return digest.hexdigest()
 
 
+def trained(experiment: Experiment) -> Run:
+    """Return the run of an experiment, trained now unless a lesson has trained it before."""
+    return run_experiment(experiment, kept_folder(experiment), log_epoch)[0]
+
+
 def watched(experiment: Experiment) -> Run:
     """Run an experiment in a lesson: the curve of its accuracy on clean test data grows while it trains."""
+    return watched_together([experiment])[experiment.method]
+
+
+def watched_together(experiments: Iterable[Experiment]) -> dict[str, Run]:
+    """Run experiments that differ in their method, one after the other: their curves grow in one figure.
+
+    Returns the run of each method. A run that goes on from a checkpoint has only its later epochs to show
+    meanwhile; in the end the whole history is drawn.
+    """
     from fdiv.course.controls import LiveFigure
     from fdiv.course.figures import curves_figure
 
-    curve: list[float] = []
+    wanted = list(experiments)
+    curves: dict[str, list[float]] = {one.method: [] for one in wanted}
+    runs: dict[str, Run] = {}
 
     def draw() -> go.Figure:
         return curves_figure(
-            {experiment.method: curve},
-            range(1, len(curve) + 1),
-            names={experiment.method: method_title(experiment.method)},
-            title=f"Accuracy on clean test data, {experiment.noise} noise, MODE {experiment.mode}",
+            {method: curve for method, curve in curves.items() if curve},
+            range(1, 1 + max(map(len, curves.values()))),
+            names={method: method_title(method) for method in curves},
+            title=f"Accuracy on clean test data, {wanted[0].noise} noise, MODE {wanted[0].mode}",
             x_title="epoch",
             y_title="accuracy",
         )
 
     with LiveFigure(draw) as figure:
+        for one in wanted:
 
-        def on_epoch(row: Mapping[str, Any]) -> None:
-            curve.append(row["test_accuracy"])
-            figure.update()
-            log_epoch(row)
+            def on_epoch(row: Mapping[str, Any], curve: list[float] = curves[one.method]) -> None:
+                curve.append(row["test_accuracy"])
+                figure.update()
+                log_epoch(row)
 
-        run, _ = run_experiment(experiment, kept_folder(experiment), on_epoch)
-        curve[:] = run.history["test_accuracy"]  # all of it, also where the run went on from a checkpoint
-    return run
+            runs[one.method], _ = run_experiment(one, kept_folder(one), on_epoch)
+            curves[one.method] = list(runs[one.method].history["test_accuracy"])
+    return runs
 
 
 def log_epoch(row: Mapping[str, Any]) -> None:

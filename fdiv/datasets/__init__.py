@@ -11,6 +11,7 @@ from fdiv.datasets.catalogue import (
     CATALOGUE,
     Entry,
     cifar10,
+    cifar10_features,
     cifar100,
     digits,
     fashion_mnist,
@@ -20,6 +21,7 @@ from fdiv.datasets.catalogue import (
 )
 from fdiv.datasets.clothing import CLOTHES, clothing1m
 from fdiv.datasets.dataset import Dataset, NoisySplit
+from fdiv.datasets.features import image_features
 from fdiv.datasets.human import HUMAN, human_labels
 from fdiv.datasets.images import BrokenImage, ImageFiles, default_workers
 from fdiv.datasets.mirrors import DatasetMissing
@@ -40,12 +42,14 @@ __all__ = [
     "cache_folder",
     "check_noise",
     "cifar10",
+    "cifar10_features",
     "cifar100",
     "clothing1m",
     "default_workers",
     "digits",
     "fashion_mnist",
     "human_labels",
+    "image_features",
     "load",
     "mnist",
     "noise_settings",

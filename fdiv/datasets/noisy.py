@@ -15,7 +15,7 @@ from torch import Tensor
 
 from fdiv import noise
 from fdiv.arrays import as_labels
-from fdiv.datasets.catalogue import CATALOGUE, Entry
+from fdiv.datasets.catalogue import CATALOGUE, Entry, load
 from fdiv.datasets.dataset import Dataset, NoisySplit
 from fdiv.datasets.human import human_labels
 from fdiv.names import choose
@@ -146,7 +146,7 @@ def _applies(pattern: Pattern, entry: Entry) -> bool:
     """
     about = [CATALOGUE[name] for name in pattern.datasets]
     named = {name for row in about for name in (row.name, row.stand_in)}
-    return entry.load is not None and (not about or entry.name in named)
+    return entry.load is not None and (not about or (entry.labels_of or entry.name) in named)
 
 
 def _noisy_labels(entry: Entry, data: Dataset, setting: str) -> Drawn:
@@ -154,7 +154,7 @@ def _noisy_labels(entry: Entry, data: Dataset, setting: str) -> Drawn:
     if setting == CLEAN:
         return clean, np.eye(data.num_classes), "no noise"
     if setting in (f"{HUMAN_LABELS}-{kind}" for kind in entry.human):
-        labels = human_labels(entry.name, setting.removeprefix(f"{HUMAN_LABELS}-"), clean)
+        labels = human_labels(entry.labels_of or entry.name, setting.removeprefix(f"{HUMAN_LABELS}-"), clean)
         return labels, _counted(clean, labels), "what people answered, T counted"
     if setting in noise_settings(entry.name):
         return _as_in_the_paper(entry, clean, setting)
@@ -162,7 +162,8 @@ def _noisy_labels(entry: Entry, data: Dataset, setting: str) -> Drawn:
     assert found is not None  # check_noise has seen to it
     pattern, rate = found
     if pattern.corrupt is not None:
-        labels = pattern.corrupt(data.train_images, clean, rate, data.num_classes, LABEL_SEED)
+        pictures = load(entry.labels_of) if entry.labels_of else data
+        labels = pattern.corrupt(pictures.train_images, clean, rate, data.num_classes, LABEL_SEED)
         return labels, _counted(clean, labels), f"{pattern.says}, rate {rate:g}, T counted"
     assert pattern.matrix is not None  # a row has one of the two
     T = pattern.matrix(rate, data.num_classes)

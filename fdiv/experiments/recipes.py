@@ -440,3 +440,28 @@ def _forward(one: Recipe) -> Recipe:
         warm_up_method="pearson-logit",
         source="ours: a warm-up with Pearson on logits, then the method",
     )
+
+
+# ------------------------------------------------------------------ frozen features
+
+FEATURES = Recipe(
+    model="mlp-head",
+    schedule=((8, 1e-3), (4, 2e-4)),
+    batch_size=512,
+    source="ours: a small net on frozen features, 12 epochs",
+)
+FEATURES_WARM_UP = replace(FEATURES, schedule=((4, 1e-3),), source="ours: 4 epochs on frozen features")
+FEATURES_DMI = replace(
+    FEATURES,
+    schedule=((8, 1e-4),),
+    warm_up=FEATURES_WARM_UP,
+    source="ours: on frozen features, 4 epochs of cross-entropy, then 8 of DMI, ten times slower",
+)
+FEATURES_WARM = replace(
+    FEATURES,
+    schedule=((8, 2e-4),),
+    warm_up=FEATURES_WARM_UP,
+    warm_up_method="ratio",
+    source="ours: on frozen features, 4 epochs of the ratio rule, then 8 of the method in small steps",
+)
+RECIPES["laptop"]["features"] = {"dmi": FEATURES_DMI, "warm": FEATURES_WARM, REST: FEATURES}

@@ -23,6 +23,8 @@ __all__ = [
     "cnn",
     "fast_net",
     "fully_connected",
+    "linear",
+    "mlp_head",
     "preact_resnet18",
     "prepare",
     "resnet50",
@@ -84,6 +86,18 @@ def small_net(channels: int = 1, size: int = 8, num_classes: int = 10) -> nn.Seq
     """A wide net of one hidden layer for the embedded digits: seconds to train, large enough to memorise."""
     return nn.Sequential(
         nn.Flatten(), nn.Linear(channels * size * size, 512), nn.ReLU(), nn.Linear(512, num_classes)
+    )
+
+
+def linear(channels: int = 256, size: int = 1, num_classes: int = 10) -> nn.Sequential:
+    """One linear layer, for frozen features: logistic regression, whichever the loss."""
+    return nn.Sequential(nn.Flatten(), nn.Linear(channels * size * size, num_classes))
+
+
+def mlp_head(channels: int = 256, size: int = 1, num_classes: int = 10) -> nn.Sequential:
+    """A hidden layer of 256 for frozen features: 68 362 parameters for 256 features and ten classes."""
+    return nn.Sequential(
+        nn.Flatten(), nn.Linear(channels * size * size, 256), nn.ReLU(), nn.Linear(256, num_classes)
     )
 
 
@@ -335,6 +349,8 @@ MODELS: dict[str, Callable[..., nn.Module]] = {
     "cnn": cnn,
     "fully-connected": fully_connected,
     "small-net": small_net,
+    "linear": linear,
+    "mlp-head": mlp_head,
     "cifar-net": cifar_net,
     "fast-net": fast_net,
     "preact-resnet-18": preact_resnet18,

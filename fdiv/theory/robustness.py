@@ -259,8 +259,8 @@ def random_classifiers(count: int, prior: Table, answers: int = 3, seed: int = 0
     answers: how many answers they give.
     seed: for the same ones again.
 
-    >>> random_classifiers(2, [0.6, 0.4]).sum((1, 2))
-    tensor([1., 1.], dtype=torch.float64)
+    >>> random_classifiers(2, [0.6, 0.4]).shape
+    torch.Size([2, 3, 2])
     """
     prior, random = _positive(prior), np.random.default_rng(seed)
     sharpness = random.choice([0.2, 0.6, 2.0], size=count)

@@ -162,6 +162,18 @@ def spread(a, b, ddof, divisor):
     return gaps.mean(), gaps.std(ddof=ddof) / divisor
 
 
+def counted(suspicion, wrong, threshold):
+    """Precision and recall, as exercise 3 of notebook 04 wants them."""
+    checked = [w for s, w in zip(suspicion, wrong, strict=True) if s > threshold]
+    return sum(checked) / len(checked), sum(checked) / sum(wrong)
+
+
+def checked(score, check, harm, left):
+    """The labels worth checking, with a cost that counts the others ``left`` each."""
+    chosen = [i for i, s in enumerate(score) if s * harm > check]
+    return chosen, check * len(chosen) + left * (len(score) - len(chosen))
+
+
 def joint_alone(name, accuracy):
     (g0, g1), _ = nb06.ends(name)
     return accuracy * g1 + (1 - accuracy) * g0
@@ -267,6 +279,11 @@ WRONG = [
     (nb02.estimate_T, lambda c, n, k: counts(c, n) / len(c), "you divided by all labels"),
     (nb02.estimate_T, lambda c, n, k: counts(n, c) / counts(n, c).sum(1)[:, None], "exchanged"),
     (nb02.estimate_T, lambda c, n, k: np.eye(3), "T[0, 0] must be 0.75, yours is 1"),
+    (nb02.worst_noise, lambda k: np.eye(k), "the right label is not beaten in class 0"),
+    (nb02.worst_noise, lambda k: np.roll(np.eye(k), 1, 1), "but 100% of the labels are wrong"),
+    (nb02.worst_noise, lambda k: 0.4 * np.eye(k), "row 0 sums to 0.4"),
+    (nb02.worst_noise, lambda k: 0.5, "a matrix of shape (2, 2), not ()"),
+    (nb02.worst_noise, lambda k: np.eye(k)[np.arange(k) ^ 1] if k % 2 == 0 else np.eye(k), "are wrong"),
     (
         nb04.product_term,
         lambda z, p, d: (d.conjugate_of_activation(z) * p).sum(1).mean(),
@@ -282,8 +299,13 @@ WRONG = [
     (nb04.derangement, lambda n: torch.arange(n), "2 of the images kept their own label"),
     (nb04.derangement, lambda n: torch.zeros(n), "every index from 0 to 1 must occur once"),
     (nb04.derangement, lambda n: torch.arange(n).roll(1), "draw it at random"),
-    (nb04.forward_passes, lambda n, product: 3 * n, "the third mini-batch gives labels only"),
-    (nb04.forward_passes, lambda n, product: 2 * n, "'exact' it is 1000, yours is 2000"),
+    (nb04.precision_and_recall, lambda s, w, t: counted(s, w, t)[::-1], "return precision first"),
+    (nb04.precision_and_recall, lambda s, w, t: counted(s, w, t)[:1] * 2, "by all wrong labels"),
+    (nb04.precision_and_recall, lambda s, w, t: (0, 0), "0.667 and 0.5, yours are 0 and 0"),
+    (nb04.worth_checking, lambda s, c, h: ([2], 0), "one half is not the threshold"),
+    (nb04.worth_checking, lambda s, c, h: ([0], 0), "check [1, 2, 4], not [0]"),
+    (nb04.worth_checking, lambda s, c, h: checked(s, c, h, 0), "the labels you leave cost"),
+    (nb04.worth_checking, lambda s, c, h: checked(s, c, h, 1), "it costs 4, yours is 5"),
     (nb09.clean_prior, lambda q, T: torch.linalg.solve(T, q), "T is transposed"),
     (nb09.clean_prior, lambda q, T: T.T @ q, "adds the noise once more"),
     (nb09.clean_prior, lambda q, T: q, "T'p of your answer is"),

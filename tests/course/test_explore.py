@@ -1,14 +1,21 @@
-"""Sliders: live with ipywidgets, one figure when static, and a twin that needs no kernel."""
+"""Sliders: live with ipywidgets, and when static one figure with a twin that needs no kernel."""
+
+import json
 
 import ipywidgets
 import numpy as np
 import plotly.graph_objects as go
 import pytest
+import torch
 from IPython.core import display_functions
 
+from fdiv.course import controls
+from fdiv.course.axes import extents
 from fdiv.course.controls import LiveFigure, explore
-from fdiv.course.figures import curves_figure, images_figure, line_style, with_slider
+from fdiv.course.figures import curves_figure, images_figure, line_style, simplex_figure, with_slider
+from fdiv.course.twins import as_json, frames
 from fdiv.learning import METHODS
+from fdiv.theory.divergences import DIVERGENCES
 
 
 def parabola(a=1.0, n=3, kind="line", grid=True):
@@ -29,11 +36,129 @@ def shown(monkeypatch):
     return objects
 
 
-def test_static_draws_once_at_the_defaults(shown, monkeypatch):
+def twin(figure) -> dict:
+    """Options chosen to figure, for each position of a figure's controls, as a page reads them."""
+    return dict(frames(json.loads(figure.to_json())))
+
+
+def test_static_shows_the_defaults_and_stores_every_other_position(shown, monkeypatch):
     monkeypatch.setenv("FDIV_STATIC", "1")
     explore(parabola, **CONTROLS)
     (figure,) = shown
     assert list(figure.data[0].y) == [0, 1, 4]
+    stored = twin(figure)
+    assert len(stored) == 5 * 9 * 2 * 2
+    for (a, n, kind, _), one in stored.items():
+        (trace,) = one["data"]
+        assert trace["y"] == [float(a) * k * k for k in range(int(n))]
+        assert trace["mode"] == f"{kind}s"
+        assert one["layout"]["title"]["text"] == f"a = {float(a)}"
+    assert [one["kind"] for one in figure.layout.meta["twin"]["controls"]] == [
+        "range",
+        "range",
+        "menu",
+        "box",
+    ]
+
+
+def test_axes_stay_where_they_are(shown, monkeypatch):
+    monkeypatch.setenv("FDIV_STATIC", "1")
+    explore(parabola, **CONTROLS)
+    ranges = {tuple(one["layout"]["yaxis"]["range"]) for one in twin(shown[0]).values()}
+    assert len(ranges) == 1
+    low, high = ranges.pop()
+    assert low < 0
+    assert 128 < high < 140
+
+
+def test_a_range_of_the_function_stays(shown, monkeypatch):
+    monkeypatch.setenv("FDIV_STATIC", "1")
+    explore(lambda a=1: parabola(a).update_yaxes(range=(0, 2 * a)), a=[1, 2, 3])
+    assert [one["layout"]["yaxis"]["range"] for one in twin(shown[0]).values()] == [[0, 2], [0, 4], [0, 6]]
+
+
+def test_a_slider_has_fewer_positions_on_a_page_with_its_ends_and_its_start(shown, monkeypatch):
+    monkeypatch.setenv("FDIV_STATIC", "1")
+    monkeypatch.setattr(controls, "FIGURES", 20)
+    explore(parabola, a=(0.0, 2.0, 0.05), kind=["line", "marker"])
+    slider, menu = shown[0].layout.meta["twin"]["controls"]
+    assert {"0", "1", "2"} <= set(slider["options"])
+    assert len(slider["options"]) <= 10
+    assert slider["options"][slider["start"]] == "1"
+    assert menu["options"] == ["line", "marker"]
+
+
+def test_a_twin_that_is_too_large_has_fewer_positions(shown, monkeypatch):
+    monkeypatch.setenv("FDIV_STATIC", "1")
+    noise = np.random.default_rng(0).normal(size=(41, 100))
+    monkeypatch.setattr(controls, "BYTES", 6_000)
+    explore(lambda n=20: go.Figure(go.Scatter(y=noise[n])), n=(0, 40, 1))
+    stored = shown[0].layout.meta["twin"]
+    assert len(stored["packed"]) <= 6_000
+    assert 5 < len(stored["controls"][0]["options"]) < 41
+    for (n,), one in twin(shown[0]).items():
+        np.testing.assert_allclose(one["data"][0]["y"], noise[int(n)], rtol=6e-4)
+
+
+def test_a_lesson_may_choose_the_positions(shown, monkeypatch):
+    monkeypatch.setenv("FDIV_STATIC", "1")
+    explore(parabola, page={"a": [0.0, 0.1, 1.0]}, a=(0.0, 2.0, 0.5))
+    assert list(twin(shown[0])) == [("0",), ("0.1",), ("1",)]
+    with pytest.raises(ValueError, match=r"a starts at 1\.0, which is not among its positions \[0\]"):
+        explore(parabola, page={"a": [0]}, a=(0.0, 2.0, 0.5))
+
+
+def test_values_that_do_not_go_together_have_no_figure(shown, monkeypatch):
+    monkeypatch.setenv("FDIV_STATIC", "1")
+    explore(lambda a=1, n=1: None if a + n > 4 else parabola(a, n), a=[1, 2, 3], n=[1, 2, 3])
+    assert [key for key, one in twin(shown[0]).items() if one is None] == [("2", "3"), ("3", "2"), ("3", "3")]
+    with pytest.raises(ValueError, match="draws nothing at its defaults"):
+        explore(lambda a=1: None, a=[1, 2])
+
+
+def test_traces_and_parts_may_come_and_go(shown, monkeypatch):
+    def growing(n=2):
+        figure = go.Figure([go.Scatter(y=[k]) for k in range(n)])
+        return figure.add_hline(y=1) if n == 3 else figure
+
+    monkeypatch.setenv("FDIV_STATIC", "1")
+    explore(growing, n=[1, 2, 3])
+    drawn = twin(shown[0])
+    assert [len(one["data"]) for one in drawn.values()] == [1, 2, 3]
+    assert ["shapes" in one["layout"] for one in drawn.values()] == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("figure", "axis", "least"),
+    [
+        (go.Figure(go.Scatter(y=[0, 3], mode="lines")).add_hline(y=5), "yaxis", (0, 5)),
+        (go.Figure([go.Bar(y=[1, 2]), go.Bar(y=[3, 4])], {"barmode": "stack"}), "yaxis", (0, 6)),
+        (go.Figure(go.Waterfall(y=[2, -3, 0], measure=["relative"] * 2 + ["total"])), "yaxis", (-1, 2)),
+        (go.Figure(go.Bar(x=[1.0], y=["a"], error_x={"array": [2.0]}, orientation="h")), "xaxis", (-1, 3)),
+        (go.Figure(go.Scatter(x=[1, 100], y=[1, 1])).update_xaxes(type="log"), "xaxis", (0, 2)),
+        (go.Figure(go.Scatter(y=np.array([1.0, np.nan, np.inf]))), "yaxis", (1, 1)),
+    ],
+)
+def test_every_kind_of_mark_has_room(figure, axis, least):
+    low, high = extents(as_json(figure))[axis]
+    assert low <= least[0] <= least[1] <= high
+    assert high - low < 1.5 * max(least[1] - least[0], 2)
+
+
+def test_axes_of_words_and_of_matrices_are_left_alone():
+    assert "xaxis" not in extents(as_json(go.Figure(go.Bar(x=["a", "b"], y=[1, 2]))))
+    assert extents(as_json(go.Figure(go.Heatmap(z=[[1, 2]])))) == {}
+
+
+def test_live_axes_stay_too(shown, monkeypatch):
+    monkeypatch.setenv("FDIV_STATIC", "0")
+    explore(parabola, a=(0.0, 2.0, 0.5))
+    (box,) = [one for one in shown if isinstance(one, ipywidgets.VBox)]
+    (slider,) = box.children[0].children
+    slider.value = 2.0
+    drawn = [one for one in shown if isinstance(one, go.Figure)]
+    assert drawn[0].layout.yaxis.range == drawn[-1].layout.yaxis.range
+    assert drawn[0].layout.yaxis.range[1] > 8
 
 
 def test_live_has_a_widget_per_control_and_moves_the_figure(shown, monkeypatch):
@@ -72,22 +197,32 @@ def test_a_control_that_cannot_work_is_refused(controls, message, monkeypatch):
         explore(parabola, **controls)
 
 
-def test_a_slider_twin_has_a_frame_per_step_and_starts_at_the_default():
-    figure = with_slider(parabola, a=[0.5, 1.0, 2.0])
-    assert [frame.name for frame in figure.frames] == ["0.5", "1", "2"]
-    assert figure.layout.sliders[0].active == 1
-    assert list(figure.data[0].y) == [0, 1, 4]
-    assert list(figure.frames[2].data[0].y) == [0, 2, 8]
-    assert figure.frames[2].layout.title.text == "a = 2.0"
-    for step, frame in zip(figure.layout.sliders[0].steps, figure.frames, strict=True):
-        assert list(step.args[0]) == [frame.name]
+def test_a_list_of_numbers_is_a_slider_with_those_stops(shown, monkeypatch):
+    monkeypatch.setenv("FDIV_STATIC", "1")
+    with_slider(parabola, a=[0.5, 1.0, 2.0])
+    (control,) = shown[0].layout.meta["twin"]["controls"]
+    assert control == {"label": "a", "kind": "range", "options": ["0.5", "1", "2"], "start": 1}
+    monkeypatch.setenv("FDIV_STATIC", "0")
+    with_slider(parabola, a=[0.5, 1.0, 2.0])
+    (box,) = [one for one in shown if isinstance(one, ipywidgets.VBox)]
+    assert isinstance(box.children[0].children[0], ipywidgets.SelectionSlider)
 
 
-def test_a_slider_twin_moves_one_argument_through_its_default():
+def test_with_slider_moves_one_argument_through_its_default():
     with pytest.raises(ValueError, match="moves one argument, not 2"):
         with_slider(parabola, a=[1.0], n=[3])
-    with pytest.raises(ValueError, match=r"a starts at 1\.0, which is not among the steps"):
+    with pytest.raises(ValueError, match=r"a starts at 1\.0, which its control"):
         with_slider(parabola, a=[0.0, 2.0])
+
+
+def test_a_divergence_without_bound_has_colours_by_the_logarithm():
+    centre = torch.full((3,), 1 / 3, dtype=torch.float64)
+    for name, d in DIVERGENCES.items():
+        figure = simplex_figure(lambda p, d=d: d(p, centre.expand_as(p), dim=1), centre.tolist(), title=name)
+        by_log = figure.data[0].colorbar.ticktext is not None
+        assert by_log == (name in ("neyman", "reverse-kl", "jeffrey")), name
+        shades = np.asarray(figure.data[0].z)
+        assert np.nanmax(shades) - np.nanmin(shades) < 6
 
 
 def test_every_method_has_a_style_of_its_own():

@@ -21,7 +21,11 @@ def _matrix(value: object, num_classes: int) -> np.ndarray:
     return T
 
 
-@exercise("1 pair flips")
+@exercise(
+    "2 pair flips",
+    because="This is the noise of two classes that people confuse: all wrong labels of a class agree with"
+    " each other, and beyond one half they win.",
+)
 def pair_flips(answer: Callable[[int, float], np.ndarray]) -> None:
     """Against the package, with the common slips named."""
     for num_classes, e in ((4, 0.3), (10, 0.1)):
@@ -39,7 +43,11 @@ def pair_flips(answer: Callable[[int, float], np.ndarray]) -> None:
             )
 
 
-@exercise("2 the largest symmetric rate")
+@exercise(
+    "3 the largest symmetric rate",
+    because="With a hundred classes 99 % of the labels may be wrong and the right one still leads: spread"
+    " errors are harmless in principle, however many they are.",
+)
 def largest_symmetric_rate(answer: Callable[[int], float]) -> None:
     """(K - 1) / K; one half is right for two classes only."""
     for num_classes in (2, 3, 10, 100):
@@ -52,7 +60,10 @@ def largest_symmetric_rate(answer: Callable[[int], float]) -> None:
             raise Wrong(f"for {num_classes} classes it is {right:.4g}, yours is {got:.4g}")
 
 
-@exercise("3 T from labels")
+@exercise(
+    "1 T from labels",
+    because="This is how the matrices behind released labels are found, and whether they are as printed.",
+)
 def estimate_T(answer: Callable[[np.ndarray, np.ndarray, int], np.ndarray]) -> None:
     """Rows are clean classes, and sum to 1."""
     T, right = _matrix(answer(CLEAN, NOISY, 3), 3), noise.noise_card(CLEAN, NOISY).realised_T
@@ -65,3 +76,27 @@ def estimate_T(answer: Callable[[np.ndarray, np.ndarray, int], np.ndarray]) -> N
     if not np.allclose(T, right):
         i, j = np.argwhere(~np.isclose(T, right))[0]
         raise Wrong(f"T[{i}, {j}] must be {right[i, j]:.3g}, yours is {T[i, j]:.3g}")
+
+
+@exercise(
+    "4 the worst noise for its rate",
+    because="Half of the labels and one more are enough to mislead plain fitting about every class, so a rate"
+    " alone never tells whether a dataset can be learned.",
+)
+def worst_noise(answer: Callable[[int], np.ndarray]) -> None:
+    """No diagonal leads, and at most 51 % of the labels are wrong."""
+    for num_classes in (2, 3, 10):
+        T = _matrix(answer(num_classes), num_classes)
+        sums = T.sum(axis=1)
+        if (T < 0).any() or not np.allclose(sums, 1):
+            row = int(np.argmax(abs(sums - 1)))
+            raise Wrong(f"no transition matrix: row {row} sums to {sums[row]:.3g}, or an entry is negative")
+        wrong = np.where(np.eye(num_classes, dtype=bool), 0, T).max(axis=1)
+        leads = np.flatnonzero(np.diag(T) >= wrong - 1e-12)
+        if len(leads):
+            raise Wrong(f"with {num_classes} classes the right label is not beaten in class {leads[0]}")
+        rate = 1 - np.diag(T).mean()
+        if rate > 0.51 + 1e-9:
+            raise Wrong(
+                f"plain fitting is never right, but {rate:.0%} of the labels are wrong: fewer will do"
+            )

@@ -1,0 +1,258 @@
+// Plotly's figures on a page: in the colours of the theme, folded for a phone, and with the menus and sliders that
+// JupyterLab has. A figure lies as JSON beside its place; fdiv.course.twins packs what its controls change.
+
+const narrow = matchMedia("(max-width: 40rem)");
+const plots = [...document.querySelectorAll(".plot")];
+
+// ------------------------------------------------------------------ colours
+
+const css = (name, otherwise) =>
+  getComputedStyle(document.documentElement).getPropertyValue(name).trim() || otherwise;
+const channels = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+function light(hex) {
+  const [r, g, b] = channels(hex).map((c) => (c <= 10 ? c / 3294 : ((c / 255 + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}
+const contrast = (a, b) => (Math.max(light(a), light(b)) + 0.05) / (Math.min(light(a), light(b)) + 0.05);
+const mixed = (a, b, share) =>
+  `#${channels(a).map((c, k) => Math.round(c + (channels(b)[k] - c) * share).toString(16).padStart(2, "0")).join("")}`;
+
+// On dark paper a colour that would sink is lightened until it can be seen, and a light grey becomes a dark one.
+function tint(colour, theme) {
+  if (!theme.dark || !/^#[0-9a-f]{6}$/i.test(colour)) return colour;
+  const parts = channels(colour);
+  if (Math.max(...parts) - Math.min(...parts) < 24 && light(colour) > 0.5) return theme.line;
+  let seen = colour;
+  for (let share = 0.1; contrast(seen, theme.paper) < 4 && share < 1; share += 0.1) seen = mixed(colour, "#ffffff", share);
+  return seen;
+}
+
+function recolour(part, theme) {
+  for (const [key, value] of Object.entries(part)) {
+    if (/color$/i.test(key) && typeof value === "string") part[key] = tint(value, theme);
+    else if (/color$/i.test(key) && Array.isArray(value)) part[key] = value.map((one) => tint(one, theme));
+    else if (key === "colorscale") part[key] = rescaled(value, theme);
+    else if (value && typeof value === "object" && !Array.isArray(value)) recolour(value, theme);
+  }
+}
+
+// A scale from white to one colour starts at the paper of a dark page instead.
+function rescaled(scale, theme) {
+  const numbers = (stop) => (stop[1].startsWith("#") ? channels(stop[1]) : stop[1].match(/\d+/g).map(Number));
+  if (!theme.dark || !Array.isArray(scale)) return scale;
+  const [first, last] = [numbers(scale[0]), numbers(scale.at(-1))];
+  if (Math.min(...first) < 240 || Math.max(...last) - Math.min(...last) > 130) return scale;
+  const grey = Math.max(...last) - Math.min(...last) < 24;
+  return [[0, theme.soft], [1, grey ? theme.ink : "#6cb8ea"]];
+}
+
+function themed({ data, layout }) {
+  const paper = css("--paper", "#ffffff");
+  const theme = { paper, soft: css("--soft", "#f5f7f9"), ink: css("--ink", "#1f2933"), dark: light(paper) < 0.2 };
+  theme.line = theme.dark ? "#4a5560" : "#e3e6ea";
+  const axis = { gridcolor: mixed(paper, theme.line, theme.dark ? 0.6 : 1), zerolinecolor: theme.line, linecolor: theme.line };
+  const style = (layout.template ??= {}).layout ?? {};
+  layout.template.layout = {
+    ...style, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { ...style.font, color: theme.ink },
+    xaxis: { ...style.xaxis, ...axis }, yaxis: { ...style.yaxis, ...axis },
+    shapedefaults: { line: { color: theme.ink } },
+    hoverlabel: { bgcolor: theme.soft, bordercolor: theme.line, font: { color: theme.ink } },
+  };
+  for (const trace of data) recolour(trace, theme);
+  for (const shape of layout.shapes ?? []) {
+    recolour(shape, theme);
+    if (shape.fillcolor === "white") shape.fillcolor = paper; // a mask
+  }
+}
+
+// ------------------------------------------------------------------ phones
+
+const plain = (text) => text.replace(/<[^>]*>/g, "");
+function folded(text, most) {
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    const longer = lines.at(-1) ? `${lines.at(-1)} ${word}` : word;
+    if (plain(longer).length > most && lines.at(-1)) lines.push(word);
+    else lines[lines.length - 1] = longer;
+  }
+  return lines.join("<br>");
+}
+
+// Panels side by side come to lie one above the other, each with its heading.
+function stack(layout, margin) {
+  const panels = Object.keys(layout).filter((key) => /^xaxis\d*$/.test(key) && layout[key].domain).map((key) => ({
+    x: layout[key], from: [...layout[key].domain], y: layout[(layout[key].anchor ?? key[0].replace("x", "y") + key.slice(5)).replace("y", "yaxis")] ?? {},
+  }));
+  if (panels.length < 2 || new Set(panels.map((one) => one.from[0])).size < 2) return;
+  const [rows, high] = [panels.length, (layout.height ?? 380) - margin.t - margin.b];
+  const between = 92; // pixels for the ticks and title of one and the heading of the next
+  const gap = between / (rows * high + between * (rows - 1));
+  const each = (1 - gap * (rows - 1)) / rows;
+  panels.forEach((one, row) => {
+    const top = 1 - row * (each + gap);
+    one.x.domain = [0, 1];
+    one.y.domain = [Math.max(0, top - each), top];
+    for (const note of layout.annotations ?? [])
+      if (note.xref === "paper" && note.yref === "paper" && !note.moved && note.x >= one.from[0] && note.x <= one.from[1])
+        Object.assign(note, { x: 0.5, y: top, moved: true });
+  });
+  for (const note of layout.annotations ?? []) delete note.moved;
+  layout.height = margin.t + margin.b + rows * high + between * (rows - 1);
+}
+
+// The width that words over the data need; what is wider than the screen moves in its own box.
+function needed(data, layout) {
+  const rows = {};
+  for (const note of layout.annotations ?? []) {
+    if (!/^x/.test(note.xref ?? "x") || note.xref === "x domain") continue;
+    const row = (rows[`${note.yref} ${note.y}`] ??= []);
+    row.push(Math.max(...String(note.text).split("<br>").map((line) => plain(line).length)));
+  }
+  const notes = Object.values(rows).filter((row) => row.length > 3).map((row) => row.length * (6.6 * Math.max(...row) + 8) + 30);
+  const cells = data.filter((trace) => trace.texttemplate && trace.z).map((trace) =>
+    (trace.z.shape ? Number(trace.z.shape.split(",")[1]) : trace.z[0].length) * 25 + 60);
+  return Math.max(0, ...notes, ...cells);
+}
+
+function fitted(plot, { data, layout }) {
+  const own = layout.margin ?? {};
+  const margin = { l: 60, r: 20, t: 56, b: 50, ...own };
+  const below = layout.legend?.orientation === "h";
+  if (below) margin.b = 56;
+  stack(layout, margin);
+  const width = Math.max(plot.clientWidth, needed(data, layout));
+  plot.place.style.minWidth = width > plot.clientWidth ? `${Math.ceil(width)}px` : "";
+  layout.height ??= 380;
+  if (below) layout.height -= (own.b ?? 50) - 56;
+  const text = folded(layout.title?.text ?? "", Math.floor((plot.clientWidth - 16) / 7.7));
+  const more = 19 * (text.split("<br>").length - (layout.title?.text ?? "").split("<br>").length);
+  const lines = text.split("<br>").length;
+  layout.title = { ...layout.title, text, y: 1, yref: "container", yanchor: "top", pad: { t: 12 + 10 * (lines - 1) } };
+  for (const trace of data)
+    if (trace.textposition === "outside") trace.cliponaxis = false;
+  if (data.some((trace) => trace.textposition === "outside" && trace.orientation === "h")) margin.r = Math.max(margin.r, 46);
+  for (const trace of data)
+    if (/heatmap|contour/.test(trace.type) && trace.showscale !== false) {
+      const bar = trace.colorbar ?? {};
+      const title = { ...bar.title, text: (bar.title?.text ?? "").replace("<br>", " "), side: "top" };
+      trace.colorbar = { ...bar, title, orientation: "h", x: 0.5, y: 0, yanchor: "top", ypad: layout.xaxis?.visible === false ? 4 : 40, thickness: 12, len: 0.9 };
+      margin.b += 50;
+      layout.height += 20;
+    }
+  layout.legend = { orientation: "h", x: 0, xref: "container", y: 0, yref: "container", yanchor: "bottom" };
+  const room = plot.room ?? 0;
+  Object.assign(margin, { t: margin.t + more, b: margin.b + room });
+  Object.assign(layout, { margin, height: layout.height + more + room });
+}
+
+// ------------------------------------------------------------------ drawing
+
+async function draw(plot) {
+  const figure = structuredClone(plot.figure);
+  const fixed = plot.config.staticPlot;
+  themed(figure);
+  if (narrow.matches && !fixed) fitted(plot, figure);
+  else plot.place.style.minWidth = "";
+  const config = { responsive: !fixed, displaylogo: false, displayModeBar: narrow.matches ? false : "hover", ...plot.config };
+  plot.place.setAttribute("aria-label", plain(figure.layout.title?.text ?? "figure"));
+  await Plotly.react(plot.place, figure.data, figure.layout, config);
+  const legend = narrow.matches && !fixed ? plot.place.querySelector("g.legend")?.getBoundingClientRect().height : 0;
+  const room = legend ? Math.ceil(legend) + 12 : 0; // known only when it has been drawn
+  if (narrow.matches && !fixed && room !== (plot.room ?? 0)) {
+    plot.room = room;
+    await draw(plot);
+  }
+}
+
+// ------------------------------------------------------------------ controls
+
+async function unpacked(text) {
+  const bytes = Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Response(stream).json();
+}
+
+function changed(base, { paths, pool, frames }, number) {
+  const figure = structuredClone(base);
+  paths.forEach((path, n) => {
+    let place = figure;
+    for (const key of path.slice(0, -1)) place = place[key] ??= {};
+    const value = frames[number][n];
+    if (value < 0) delete place[path.at(-1)];
+    else place[path.at(-1)] = structuredClone(pool[value]);
+  });
+  return figure;
+}
+
+function control(row, { label, kind, options, start }, moved) {
+  const box = document.createElement("label");
+  const shown = document.createElement("output");
+  const name = document.createElement("span");
+  const made = document.createElement(kind === "menu" ? "select" : "input");
+  name.append(label, " ");
+  if (kind === "menu") made.append(...options.map((text, n) => new Option(text, n)));
+  if (kind === "range") Object.assign(made, { type: "range", min: 0, max: options.length - 1, step: 1 });
+  if (kind === "range") name.append(shown);
+  if (kind === "box") Object.assign(made, { type: "checkbox", checked: start === 1 });
+  else made.value = start;
+  made.setAttribute("aria-label", label);
+  box.append(name, made);
+  row.append(box);
+  const say = () => {
+    if (kind !== "range") return;
+    shown.textContent = options[made.value];
+    made.setAttribute("aria-valuetext", shown.textContent);
+  };
+  say();
+  made.addEventListener("input", () => {
+    say();
+    moved();
+  });
+  return () => (kind === "box" ? Number(made.checked) : Number(made.value));
+}
+
+function addControls(plot, { controls, packed }) {
+  const row = document.createElement("div");
+  const note = document.createElement("p");
+  row.className = "plot-controls";
+  note.className = "plot-note";
+  note.setAttribute("role", "status");
+  const base = plot.figure;
+  let [twin, waiting] = [null, false];
+  const places = controls.map((one) => control(row, one, async () => {
+    if (waiting) return;
+    waiting = true;
+    twin ??= await unpacked(packed);
+    requestAnimationFrame(() => {
+      waiting = false;
+      const number = controls.reduce((sum, one, n) => sum * one.options.length + places[n](), 0);
+      note.textContent = twin.frames[number] ? "" : "These values do not go together: move another control.";
+      if (!twin.frames[number]) return;
+      plot.figure = changed(base, twin, number);
+      draw(plot);
+    });
+  }));
+  plot.prepend(row, note);
+}
+
+async function drawAll() {
+  for (const plot of plots) {
+    const { config, ...figure } = JSON.parse(plot.querySelector("script").textContent);
+    const twin = figure.layout.meta?.twin;
+    delete figure.layout.meta;
+    Object.assign(plot, { figure, config, place: plot.querySelector(".plotly-graph-div") });
+    plot.place.setAttribute("role", "img");
+    if (twin) addControls(plot, twin);
+  }
+  for (const plot of plots) {
+    await draw(plot);
+    await new Promise((rested) => setTimeout(rested));
+  }
+}
+
+const again = () => plots.forEach((plot) => plot.figure && draw(plot));
+narrow.addEventListener("change", again);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
+new MutationObserver(again).observe(document.documentElement, { attributeFilter: ["data-theme", "class"] });
+if (window.Plotly) drawAll();
+else addEventListener("DOMContentLoaded", drawAll);

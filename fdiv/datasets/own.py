@@ -1,0 +1,534 @@
+"""The user's own data, as they lie on the disk: a table, a folder of photographs, a matrix of embeddings.
+
+``read(path, ...)`` finds out which of them it is. Whatever it decides by itself, such as a column that is
+left out because it only names the rows, it says in a sentence of ``OwnData.notes``; what it cannot use, it
+refuses in one.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+LARGEST_FILE = 2 << 30  # bytes of a table; what is larger would not fit the memory of a laptop
+SMALLEST_CLASS = 5  # fewer examples of a class cannot be judged by models that have not seen them
+MOST_CLASSES = 1000
+CATEGORIES = 50  # different values of a column that are told apart
+TEXT_NUMBERS = 64  # per column of free text, where no sentence encoder is at hand
+PICTURES = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm")
+NOTHING = ["?", "-", "--", "n/a", "none", "None", "NONE", "missing"]  # besides what pandas knows
+LIKELY = ("label", "labels", "class", "target", "y")
+NAMES_ROWS = re.compile(r"^(unnamed.*|id|idx|index|row|key|uuid|guid|.*[_ -]id|id[_ -].*|.*Id|.*ID)$", re.I)
+
+
+@dataclass(frozen=True, eq=False)
+class OwnData:
+    """Examples with labels, ready to train on.
+
+    kind: "table", "images" or "embeddings".
+    features: one row per example, a DataFrame or an array of numbers; for images the paths.
+    labels: one per example, as texts.
+    rows: the number of each example in the user's file or list, counted from 0.
+    shown: what a report shows of each example: its file, its text, or its row.
+    notes: what was decided, a sentence each.
+
+    >>> frame = pd.DataFrame({"size": [3, 1] * 6, "kind": ["a", "b"] * 6})
+    >>> own = from_table(frame, "kind")
+    >>> own.kind, own.labels[:3].tolist()
+    ('table', ['a', 'b', 'a'])
+    """
+
+    kind: str
+    features: Any
+    labels: np.ndarray
+    rows: np.ndarray
+    shown: Sequence[Any]
+    notes: list[str] = field(default_factory=list)
+
+
+# ---------------------------------------------------------------------- what it is
+
+
+def read(path: str | Path, labels: str | Path | None = None, label: str | None = None) -> OwnData:
+    """Return the data at ``path``: a table (.csv, .tsv, .txt), embeddings (.npy) or a folder of pictures.
+
+    labels: a file of labels, for embeddings and pictures; a folder with one folder per class needs none.
+    label: the column of the labels, in the table or in the file of labels.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp(), "fruit.csv")
+    >>> _ = file.write_text("size;kind\\n" + "1,5;pear\\n2,5;plum\\n" * 5)
+    >>> read(file, label="kind").features["size"].tolist()[:2]
+    [1.5, 2.5]
+    """
+    path = Path(path).expanduser()
+    if not path.exists():
+        raise ValueError(
+            f"there is no {path}: pass a table (.csv), embeddings (.npy) or a folder of pictures"
+        )
+    if path.is_dir():
+        return from_folder(path, labels, label)
+    if path.suffix.lower() == ".npy":
+        if labels is None:
+            raise ValueError(f"{path.name} holds numbers only: name the file of its labels, --labels y.csv")
+        return from_arrays(_npy(path), read_labels(Path(labels), label))
+    if path.suffix.lower() in (*PICTURES, ".npz", ".xlsx", ".xls", ".parquet", ".json", ".zip", ".gz"):
+        raise ValueError(f"{path.name} is not a table of text: save it as .csv, or embeddings as .npy")
+    if labels is not None:
+        raise ValueError(f"the labels of the table {path.name} are one of its columns: name it, --label NAME")
+    frame, notes = read_table(path)
+    return from_table(frame, label, notes)
+
+
+# ---------------------------------------------------------------------- tables
+
+
+def read_table(path: Path) -> tuple[pd.DataFrame, list[str]]:
+    """Return a file of comma-, semicolon- or tab-separated values as a frame, with what was noticed."""
+    size = path.stat().st_size
+    if size > LARGEST_FILE:
+        raise ValueError(
+            f"{path.name} has {size / 2**30:.1f} GB, but at most {LARGEST_FILE >> 30} GB are read: take a"
+            " part of its"
+            " rows, drawn at random"
+        )
+    data = path.read_bytes()
+    notes = []
+    if not data.strip():
+        raise ValueError(f"{path.name} is empty")
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        text = data.decode("utf-16")
+    else:
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            text = data.decode("cp1252", errors="replace")
+            notes.append(f"{path.name} is not UTF-8 and was read as Windows-1252 (Latin-1)")
+    if "\0" in text[:4096]:
+        raise ValueError(f"{path.name} is not a table of text: save it as .csv")
+    separator = _separator(text)
+    header = next(csv.reader(io.StringIO(text), delimiter=separator))
+    twice = sorted({name for name in header if name and header.count(name) > 1})
+    if twice:
+        notes.append(f"two columns are called {twice[0]!r}: the second is called {twice[0] + '.1'!r} here")
+    try:
+        frame = pd.read_csv(
+            io.StringIO(text), sep=separator, na_values=NOTHING, skipinitialspace=True, low_memory=False,
+            index_col=False,
+        )  # fmt: skip
+    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        said = " ".join(str(error).split()).removeprefix("Error tokenizing data. C error: ")
+        raise ValueError(f"{path.name} is no regular table ({said}): mend that line") from None
+    if not len(frame):
+        raise ValueError(f"{path.name} has a header but no rows")
+    frame.columns = [str(name).strip() for name in frame.columns]
+    if separator == ";":
+        frame = frame.apply(_decimal_comma)
+    return frame, notes
+
+
+def _separator(text: str) -> str:
+    """The separator that cuts the first lines into equally many fields, and into the most."""
+    lines = text.splitlines()[:50]
+
+    def fields(separator: str) -> tuple[bool, int]:
+        counts = [len(row) for row in csv.reader(lines, delimiter=separator) if row]
+        return counts.count(counts[0]) >= 0.9 * len(counts), counts[0] if counts else 0
+
+    found = {separator: fields(separator) for separator in (",", ";", "\t", "|")}
+    regular = {separator: count for separator, (same, count) in found.items() if same and count > 1}
+    return max(regular, key=lambda separator: regular[separator]) if regular else ","
+
+
+def _decimal_comma(column: pd.Series) -> pd.Series:
+    if pd.api.types.is_numeric_dtype(column):
+        return column
+    texts = column.dropna().astype(str)
+    if len(texts) and texts.str.fullmatch(r"\s*[+-]?\d*,?\d+\s*").all():
+        return pd.to_numeric(column.astype(str).str.replace(",", "."), errors="coerce")
+    return column
+
+
+def from_table(frame: pd.DataFrame, label: Any, notes: Sequence[str] = ()) -> OwnData:
+    """Return a frame, of which one column holds the labels, with columns that a network can take.
+
+    Columns of numbers are kept, their gaps filled with the median; columns of up to fifty categories are
+    kept; dates become days; free text becomes numbers; columns that name the rows are left out.
+    """
+    notes = list(notes)
+    choices = ", ".join(map(str, frame.columns[:20])) + (", ..." if frame.shape[1] > 20 else "")
+    if label is None:
+        raise ValueError(f"say which column holds the labels, --label NAME; the columns are {choices}")
+    found = [name for name in frame.columns if str(name) == str(label)] or [
+        name for name in frame.columns if str(name).casefold() == str(label).casefold()
+    ]
+    if not found:
+        raise ValueError(f"no column is called {label!r}; the columns are {choices}")
+    if len(found) > 1 or f"{found[0]}.1" in map(str, frame.columns):
+        raise ValueError(f"two columns are called {label!r}: rename one of them")
+    labels, rows, more = checked_labels(frame[found[0]], f"column {label!r}")
+    notes += more
+    kept = frame.iloc[rows].reset_index(drop=True)
+    features = _columns(kept.drop(columns=found), notes)
+    if not features.shape[1]:
+        raise ValueError(f"no column besides {label!r} can be learnt from ({'; '.join(notes)})")
+    return OwnData("table", features, labels, rows, kept.drop(columns=found), notes)
+
+
+def _columns(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
+    """The columns that can be learnt from, as numbers and categories without gaps."""
+    parts: list[pd.DataFrame] = []
+    filled: dict[str, int] = {}
+    for name in frame.columns:
+        column = frame[name]
+        if column.notna().sum() == 0:
+            notes.append(f"column {name!r} is empty and left out")
+            continue
+        column = _numbers_or_texts(column, notes)
+        if _names_rows(column):
+            notes.append(f"column {name!r} only names the rows and is left out")
+        elif pd.api.types.is_numeric_dtype(column) and column.dtype != bool:
+            column = column.astype(np.float64).replace([np.inf, -np.inf], np.nan)
+            if column.isna().any():
+                filled[str(name)] = int(column.isna().sum())
+                column = column.fillna(column.median() if column.notna().any() else 0.0)
+            parts.append(column.to_frame())
+        elif _is_text(column):
+            parts.append(_text_numbers(column, notes))
+        elif column.nunique() > max(CATEGORIES, len(column) / 2):
+            notes.append(f"column {name!r} has {column.nunique()} different values and is left out")
+        else:
+            if column.nunique() > CATEGORIES:
+                notes.append(
+                    f"column {name!r} has {column.nunique()} categories: the {CATEGORIES} most frequent are"
+                    " told apart"
+                )
+            # A plain object column, a gap being a category of its own.
+            parts.append(column.astype(object).where(column.notna(), "(missing)").astype(str).to_frame())
+    if filled:
+        some = ", ".join(f"{name!r} ({count})" for name, count in list(filled.items())[:8])
+        notes.append(f"missing numbers were filled with the median of their column: {some}")
+    return pd.concat(parts, axis=1) if parts else pd.DataFrame(index=frame.index)
+
+
+def _numbers_or_texts(column: pd.Series, notes: list[str]) -> pd.Series:
+    """A column of texts that are nearly all numbers or dates, as numbers; any other as it is."""
+    if pd.api.types.is_datetime64_any_dtype(column):
+        return (column - pd.Timestamp(0)) / pd.Timedelta(days=1)
+    if pd.api.types.is_numeric_dtype(column):
+        return column
+    texts = column.dropna().astype(str)
+    numbers = pd.to_numeric(texts, errors="coerce")
+    if numbers.notna().mean() >= 0.95:
+        odd = texts[numbers.isna()]
+        if len(odd):
+            notes.append(
+                f"column {column.name!r} holds numbers but for {len(odd)} such as {odd.iloc[0]!r}, left empty"
+            )
+        return pd.to_numeric(column, errors="coerce")
+    if texts.str.match(r"\d{4}-\d{2}-\d{2}").mean() >= 0.95:
+        days = pd.to_datetime(column, errors="coerce", format="mixed", utc=True)
+        notes.append(f"column {column.name!r} holds dates, which became days")
+        return (days - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)
+    return column
+
+
+def _names_rows(column: pd.Series) -> bool:
+    """Whether every row has another value, and these look like names or numbers of rows."""
+    if column.dtype == bool or len(column) < 10 or column.nunique(dropna=False) < len(column):
+        return False
+    if pd.api.types.is_numeric_dtype(column):
+        whole = column.notna().all() and (column == column.round()).all()
+        counted = whole and abs(column.diff().dropna()).eq(1).all()
+        return bool(counted or (whole and NAMES_ROWS.match(str(column.name))))
+    return not _is_text(column)
+
+
+def _is_text(column: pd.Series) -> bool:
+    """Whether a column holds sentences: many different ones, of three words or more."""
+    texts = column.dropna().astype(str)
+    many = texts.nunique() > max(CATEGORIES, 0.3 * len(texts)) or texts.nunique() > 0.8 * len(texts) > 8
+    return bool(many and texts.str.count(r"\S+").mean() >= 3)
+
+
+def _text_numbers(column: pd.Series, notes: list[str]) -> pd.DataFrame:
+    """Free text as numbers: by the sentence encoder if it is at hand, else by its words (LSA)."""
+    texts = column.fillna("").astype(str).tolist()
+    numbers, how = text_numbers(texts)
+    notes.append(f"column {column.name!r} is free text and became {numbers.shape[1]} numbers ({how})")
+    names = [f"{column.name} {i}" for i in range(numbers.shape[1])]
+    return pd.DataFrame(numbers, columns=names, index=column.index)
+
+
+def text_numbers(texts: Sequence[str]) -> tuple[np.ndarray, str]:
+    """Return numbers for texts, and how they were made: sentence embeddings, or words by latent semantics.
+
+    >>> numbers, how = text_numbers(["a red apple", "a green pear", "the red car", "the green car"])
+    >>> len(numbers)
+    4
+    """
+    try:
+        from fdiv.datasets import features
+
+        if hasattr(features, "text_features"):
+            return np.asarray(features.text_features(list(texts)), dtype=np.float64), "sentence embeddings"
+    except (ImportError, OSError):
+        pass
+    from sklearn.decomposition import TruncatedSVD
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    try:
+        words = TfidfVectorizer(sublinear_tf=True, min_df=1, ngram_range=(1, 2), max_features=20_000)
+        counts = words.fit_transform(texts)
+    except ValueError:
+        raise ValueError("the texts have no words") from None
+    size = min(TEXT_NUMBERS, max(len(texts) // 25, 2), min(counts.shape) - 1)  # few texts, few directions
+    if size < 1:
+        return counts.toarray(), "its words"
+    return TruncatedSVD(size, random_state=0).fit_transform(counts), "its words, by latent semantic analysis"
+
+
+# ---------------------------------------------------------------------- labels
+
+
+def checked_labels(labels: Any, what: str = "labels") -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Return labels as texts, the rows that have a usable one, and what was noticed.
+
+    >>> labels, rows, notes = checked_labels(pd.Series([1.0, 2.0, None] * 5))
+    >>> labels[:2].tolist(), len(rows), notes
+    (['1', '2'], 10, ['5 rows have no label and are set aside'])
+    """
+    column = pd.Series(np.asarray(labels) if not isinstance(labels, pd.Series) else labels.to_numpy())
+    notes = []
+    if pd.api.types.is_float_dtype(column):
+        known = column.dropna()
+        if not (known == known.round()).all():
+            raise ValueError(
+                f"{what} holds numbers such as {known[known != known.round()].iloc[0]:g}, which are"
+                " measurements and"
+                " no classes: choose another column, or cut it into classes"
+            )
+        column = column.astype("Int64")
+    texts = column.astype("string").str.strip()
+    missing = (texts.isna() | (texts == "") | texts.isin(NOTHING)).to_numpy()
+    if missing.any():
+        notes.append(f"{_rows(missing.sum())} no label and {'is' if missing.sum() == 1 else 'are'} set aside")
+    counts = texts[~missing].value_counts()
+    if not len(counts):
+        raise ValueError(f"{what} holds no label at all")
+    if len(counts) > MOST_CLASSES or len(counts) > max(20, 0.5 * counts.sum()):
+        raise ValueError(
+            f"{what} holds {len(counts)} different labels in {counts.sum()} rows, such as"
+            f" {counts.index[0]!r}: these are"
+            " no classes; choose another column"
+        )
+    _note_spellings(counts, notes)
+    rare = counts[counts < SMALLEST_CLASS]
+    if len(rare):
+        some = ", ".join(f"{name!r} ({count})" for name, count in rare.head(5).items())
+        notes.append(
+            f"classes of fewer than {SMALLEST_CLASS} examples cannot be judged and are set aside: {some}"
+            + (", ..." if len(rare) > 5 else "")
+        )
+    usable = ~missing & ~texts.isin(rare.index).fillna(False).to_numpy(dtype=bool)
+    if (counts >= SMALLEST_CLASS).sum() < 2:
+        found = "no two classes of 5 examples or more"
+        if len(counts) == 1:
+            found = f"one class only, {counts.index[0]!r}"
+        raise ValueError(
+            f"{what} holds {found}: wrong labels can be told from right ones only among two classes"
+        )
+    return texts[usable].to_numpy(dtype=object).astype(str), np.flatnonzero(usable), notes
+
+
+def _note_spellings(counts: pd.Series, notes: list[str]) -> None:
+    """Say where two labels differ by capitals alone: likely one class."""
+    by_key: dict[str, list[str]] = {}
+    for name in counts.index:
+        by_key.setdefault(str(name).casefold(), []).append(str(name))
+    for names in by_key.values():
+        if len(names) > 1:
+            both = " and ".join(map(repr, names))
+            notes.append(f"the labels {both} differ by capitals alone: one class or two?")
+
+
+def _rows(count: int) -> str:
+    return "1 row has" if count == 1 else f"{count} rows have"
+
+
+def read_labels(path: Path, label: str | None = None) -> pd.Series:
+    """Return the labels in a file: one in each line, or a column of a table, or an array of .npy."""
+    if not path.exists():
+        raise ValueError(f"there is no file of labels {path}")
+    if path.suffix.lower() == ".npy":
+        return pd.Series(_npy(path).ravel())
+    frame, _ = read_table(path)
+    if label is not None:
+        if label not in frame.columns:
+            raise ValueError(
+                f"no column of {path.name} is called {label!r}; the columns are {', '.join(frame.columns)}"
+            )
+        return frame[label]
+    if frame.shape[1] == 1:
+        # The first line is a header or a label: the number of examples decides, see ``from_arrays``.
+        series = frame.iloc[:, 0]
+        series.attrs["first"] = frame.columns[0]
+        return series
+    likely = [name for name in frame.columns if name.casefold() in LIKELY]
+    if len(likely) == 1:
+        return frame[likely[0]]
+    raise ValueError(
+        f"{path.name} has {frame.shape[1]} columns ({', '.join(frame.columns[:10])}): say which holds the"
+        " labels,"
+        " --label NAME"
+    )
+
+
+def _npy(path: Path) -> np.ndarray:
+    try:
+        return np.load(path, allow_pickle=False)
+    except (ValueError, OSError, EOFError) as error:
+        said = " ".join(str(error).split())[:120]
+        raise ValueError(f"{path.name} is no array that can be read ({said})") from None
+
+
+def from_arrays(features: Any, labels: Any, kind: str = "embeddings", shown: Any = None) -> OwnData:
+    """Return rows of numbers with labels; rows that are not finite are set aside."""
+    X = np.asarray(features)
+    if X.ndim > 2:
+        X = X.reshape(len(X), -1)
+    if X.ndim != 2 or X.dtype.kind not in "iufb" or not X.size:
+        raise ValueError(f"the data must be rows of numbers, (n, d), not {X.dtype} of shape {X.shape}")
+    labels = pd.Series(labels) if not isinstance(labels, pd.Series) else labels
+    if len(labels) == len(X) - 1 and "first" in labels.attrs:
+        labels = pd.concat([pd.Series([labels.attrs["first"]]), labels.astype(object)], ignore_index=True)
+    if len(labels) != len(X):
+        raise ValueError(f"there are {len(labels)} labels for {len(X)} examples, but must be one for each")
+    texts, rows, notes = checked_labels(labels)
+    finite = np.isfinite(X[rows]).all(axis=1) if X.dtype.kind == "f" else np.ones(len(rows), bool)
+    if not finite.all():
+        notes.append(
+            f"{(~finite).sum()} rows hold NaN or infinity and are set aside, the first is {rows[~finite][0]}"
+        )
+        texts, rows = texts[finite], rows[finite]
+        if len(np.unique(texts)) < 2:
+            raise ValueError("without the rows that hold NaN or infinity, one class is left")
+    shown = [f"row {i}" for i in rows] if shown is None else [shown[i] for i in rows]
+    return OwnData(kind, X[rows].astype(np.float64), texts, rows, shown, notes)
+
+
+# ---------------------------------------------------------------------- pictures
+
+
+def from_folder(folder: Path, labels: str | Path | None = None, label: str | None = None) -> OwnData:
+    """Return the pictures of a folder, labelled by a table of files or by the folder that each lies in."""
+    if labels is None:
+        pictures = sorted(p for p in folder.glob("*/**/*") if p.suffix.lower() in PICTURES and p.is_file())
+        if not pictures:
+            loose = any(p.suffix.lower() in PICTURES for p in folder.iterdir())
+            cure = "name the file of their labels, --labels labels.csv" if loose else "it has none"
+            raise ValueError(f"{folder} has no folder of pictures for each class: {cure}")
+        names: Any = [p.relative_to(folder).parts[0] for p in pictures]
+        return from_pictures(pictures, names, root=folder)
+    path = Path(labels)
+    if not path.exists():
+        raise ValueError(f"there is no file of labels {path}")
+    frame, notes = read_table(path)
+    pictures = [p for p in folder.rglob("*") if p.suffix.lower() in PICTURES]
+    known = {p.relative_to(folder).as_posix(): p for p in pictures}
+    if not known:
+        raise ValueError(f"there is no picture in {folder} ({', '.join(PICTURES)})")
+    by_name = {short: p for p in known.values() for short in (p.stem, p.name)} | known
+
+    def hits(name: str) -> int:
+        return sum(str(value).strip() in by_name for value in frame[name])
+
+    files = max(frame.columns, key=hits)
+    if not hits(files):
+        raise ValueError(
+            f"no column of {path.name} names the pictures in {folder}, such as {next(iter(known))}"
+        )
+    others = [name for name in frame.columns if name != files]
+    if label is None and len(others) != 1:
+        likely = [name for name in others if name.casefold() in LIKELY]
+        if len(likely) != 1:
+            choices = ", ".join(others)
+            raise ValueError(f"say which column of {path.name} holds the labels, --label NAME: {choices}")
+        label = likely[0]
+    label = others[0] if label is None else label
+    if label not in frame.columns:
+        choices = ", ".join(frame.columns)
+        raise ValueError(f"no column of {path.name} is called {label!r}; the columns are {choices}")
+    there = frame[files].astype(str).str.strip().isin(by_name).to_numpy()
+    if not there.all():
+        notes.append(
+            f"{(~there).sum()} pictures of {path.name} are not in the folder and were skipped, the first is"
+            f" {frame[files][~there].iloc[0]}"
+        )
+    frame = frame[there]
+    pictures = [by_name[str(value).strip()] for value in frame[files]]
+    without = len(known) - len(set(pictures))
+    if without > 0:
+        notes.append(f"{without} pictures of the folder have no line in {path.name} and were skipped")
+    return from_pictures(pictures, frame[label].to_numpy(), root=folder, notes=notes)
+
+
+def from_pictures(
+    paths: Sequence[str | Path], labels: Any, *, root: Path | None = None, notes: Sequence[str] = ()
+) -> OwnData:
+    """Return pictures with labels; those that cannot be read are set aside, counted and named."""
+    files, notes = [Path(path) for path in paths], list(notes)
+    if len(files) != len(labels):
+        raise ValueError(
+            f"there are {len(labels)} labels for {len(files)} pictures, but must be one for each"
+        )
+    broken = [i for i, path in enumerate(files) if not _readable(path)]
+    if broken:
+        some = ", ".join(files[i].name for i in broken[:5]) + (", ..." if len(broken) > 5 else "")
+        verb = "picture cannot" if len(broken) == 1 else "pictures cannot"
+        notes.append(f"{len(broken)} {verb} be read and are skipped: {some}")
+    good = np.setdiff1d(np.arange(len(files)), broken)
+    if not len(good):
+        raise ValueError("none of the pictures can be read")
+    texts, rows, more = checked_labels(pd.Series(np.asarray(labels, dtype=object)[good]))
+    kept = [files[i] for i in good[rows]]
+    shown = [
+        str(p.relative_to(root)) if root is not None and p.is_relative_to(root) else str(p) for p in kept
+    ]
+    return OwnData("images", kept, texts, good[rows], shown, [*notes, *more])
+
+
+def _readable(path: Path) -> bool:
+    """Whether a picture can be decoded, all of it."""
+    from PIL import Image
+
+    try:
+        with Image.open(path) as image:
+            image.load()
+    except Exception:  # Pillow raises whatever its decoder happened to run into
+        return False
+    return True
+
+
+def picture_numbers(paths: Sequence[Path], progress: bool | None = None) -> tuple[np.ndarray, str]:
+    """Return numbers for pictures, and how they were made: a pre-trained network, or else their pixels."""
+    try:
+        from fdiv.datasets.features import image_features
+
+        numbers = image_features(list(paths), progress=progress)
+        return np.asarray(numbers, dtype=np.float64), "a pre-trained MobileNetV2"
+    except (ImportError, OSError) as error:
+        why = " ".join(str(error).split())[:200]
+    from fdiv.datasets.images import ImageFiles
+
+    files = ImageFiles(list(paths), size=24)
+    pixels = np.stack([files[i].numpy().ravel() for i in range(len(files))]).astype(np.float64) / 255
+    return pixels, f"24 x 24 pixels, which tell less than a pre-trained network; that could not be had: {why}"

@@ -1,0 +1,355 @@
+"""From data to a list of wrong labels in one call: train, rank, count, suggest, and write it down.
+
+    report = fdiv.clean("table.csv", label="kind")
+    print(report)
+    report.write()                # label_errors.csv and label_errors.html, in the working folder
+
+What happens: the data become rows of numbers (``fdiv.datasets.own``). They are split into folds, and the
+labels of each fold are judged by a ``RobustClassifier`` trained on the others, so that no model judges a
+label it has seen. One likelihood then says how many labels are wrong, which, and what they should be
+(``fdiv.noise.count_wrong_labels``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from tqdm.auto import tqdm
+
+from fdiv.datasets import own
+from fdiv.datasets.images import ImageFiles
+from fdiv.device import is_watched
+from fdiv.files import cache_folder, replacing, write_text
+from fdiv.noise.how_many import WrongLabels, from_logits
+
+TRAINED_ON = 50_000  # rows of a fold; more would take long and tell little more about the labels
+SURE = 0.95
+TABLE, PAGE = "label_errors.csv", "label_errors.html"
+
+
+@dataclass(frozen=True, eq=False)
+class CleaningReport:
+    """What was found out about the labels.
+
+    wrong: how many are wrong, with an interval, T, and the probability of each, see ``WrongLabels``.
+    classes: the names of the classes, in the order of T.
+    labels: one row for each label: ``row`` (in the user's data, from 0), ``shown``, ``given``, ``suggested``,
+        ``wrong`` (the probability that it is), ``suggested_probability``, ``flagged``, ``look`` (the rank
+        among those to re-annotate next) and ``action``; the most suspicious first.
+    per_class: for each class how many labels it has, how many of them seem to be wrong, and how many of its
+        own examples have lost their label.
+    notes: what was decided about the data, a sentence each.
+    data: the examples as they were read.
+    """
+
+    wrong: WrongLabels
+    classes: np.ndarray
+    labels: pd.DataFrame
+    per_class: pd.DataFrame
+    notes: list[str]
+    data: own.OwnData = field(repr=False)
+
+    def issues(self) -> pd.DataFrame:
+        """Return the labels that are flagged: as many of the most suspicious as seem to be wrong."""
+        return self.labels[self.labels["flagged"]]
+
+    def look_next(self, n: int = 20) -> pd.DataFrame:
+        """Return the labels to re-annotate next: where the best guess is least sure, given or suggested."""
+        return self.labels.sort_values("look").head(n)
+
+    def __str__(self) -> str:
+        worst = self.per_class.iloc[0]
+        lines = [
+            f"{self.wrong}.",
+            f"Worst is the label {worst['class']!r}: about {worst['wrong']:.0f} of {worst['labels']:.0f}.",
+            *(f"Note: {note}." for note in self.notes),
+        ]
+        return "\n".join(lines)
+
+    def write(self, folder: str | Path = ".") -> tuple[Path, Path]:
+        """Write the table and the page into ``folder``, and return their paths.
+
+        A file that is already there is left alone: the new ones then have a number in their names.
+        """
+        from fdiv.learning.cleaning_page import page
+
+        folder = Path(folder).expanduser()
+        folder.mkdir(parents=True, exist_ok=True)
+        table, html = free_names(folder)
+        write_text(self.labels.to_csv(index=False, float_format="%.4f"), table)
+        write_text(page(self), html)
+        return table, html
+
+
+def free_names(folder: Path) -> tuple[Path, Path]:
+    """Return the paths of a table and a page that are not there yet.
+
+    >>> free_names(Path("no-such-folder"))[0].name
+    'label_errors.csv'
+    """
+    for number in range(1, 10_000):
+        suffix = "" if number == 1 else f"_{number}"
+        table, html = (folder / name.replace(".", f"{suffix}.") for name in (TABLE, PAGE))
+        if not table.exists() and not html.exists():
+            return table, html
+    raise ValueError(f"{folder} holds ten thousand reports: delete some")
+
+
+def clean(
+    data: Any,
+    labels: Any = None,
+    *,
+    label: str | None = None,
+    estimator: Any = None,
+    folds: int = 5,
+    seed: int = 0,
+    progress: bool | None = None,
+    resume: bool = True,
+) -> CleaningReport:
+    """Return which labels look wrong, how many, and what they should be.
+
+    data: a DataFrame; an array or tensor of numbers, one row per example; a list of sentences; ``ImageFiles``
+        or a list of paths of pictures; or a path: of a table (.csv), of embeddings (.npy), or of a folder of
+        pictures.
+    labels: the labels, numbers or names; for a DataFrame also the name of a column; for a path the file of
+        the labels, which a table and a folder with one folder per class do not need.
+    label: the column of the labels, in a table or in the file of labels.
+    estimator: a classifier of scikit-learn's kind; by default ``RobustClassifier``.
+    folds: each label is judged by a model that was trained without its fold.
+    seed: of the folds and the models.
+    progress: a bar with the time left; by default where somebody can see it.
+    resume: folds that an interrupted call has finished are read again from the cache.
+
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> y[[10, 60]] = 2, 0
+    >>> report = clean(X, y, seed=0, progress=False, resume=False)
+    >>> sorted(report.issues()["row"].head(2).tolist())
+    [10, 60]
+    """
+    read = _read(data, labels, label)
+    X, notes = _numbers(read, progress)
+    notes = [*read.notes, *notes]
+    names, y = np.unique(read.labels, return_inverse=True)
+    folds = _checked_folds(folds, y)
+    logits = _out_of_sample(X, y, len(names), estimator, folds, seed, progress, resume, notes)
+    wrong = from_logits(logits, y, seed=seed)
+    return CleaningReport(
+        wrong, names, _table(wrong, names, y, read), _per_class(wrong, names, y), notes, read
+    )
+
+
+# ---------------------------------------------------------------------- the data
+
+
+def _read(data: Any, labels: Any, label: str | None) -> own.OwnData:
+    if isinstance(data, own.OwnData):
+        return data
+    if isinstance(data, str | Path):
+        return own.read(data, labels, label)
+    if isinstance(data, pd.DataFrame):
+        column = label if label is not None else labels if isinstance(labels, str) else None
+        if column is None and labels is not None:
+            _same_length(labels, data)
+            data, column = data.assign(**{"(label)": np.asarray(labels)}), "(label)"
+        return own.from_table(data, column)
+    if labels is None:
+        raise ValueError("there are no labels: clean(data, labels)")
+    if isinstance(data, ImageFiles):
+        data = [data.path(i) for i in range(len(data))]
+    if isinstance(data, Sequence) and len(data) and isinstance(data[0], str | Path):
+        _same_length(labels, data)
+        if isinstance(data[0], Path) or Path(data[0]).suffix.lower() in own.PICTURES:
+            return own.from_pictures(data, np.asarray(labels))
+        return own.from_table(pd.DataFrame({"text": list(data), "(label)": np.asarray(labels)}), "(label)")
+    array = (
+        data.detach().cpu().numpy()
+        if hasattr(data, "detach")
+        else data.toarray()
+        if hasattr(data, "toarray")
+        else data
+    )
+    return own.from_arrays(array, pd.Series(np.asarray(labels)), kind="table")
+
+
+def _same_length(labels: Any, data: Any) -> None:
+    if len(labels) != len(data):
+        raise ValueError(f"there are {len(labels)} labels for {len(data)} examples, but must be one for each")
+
+
+def _numbers(read: own.OwnData, progress: bool | None) -> tuple[Any, list[str]]:
+    """The features as a classifier takes them, and how they were had if that needs saying."""
+    if read.kind != "images":
+        return read.features, []
+    numbers, how = own.picture_numbers(read.features, progress)
+    return numbers, [f"each picture became {numbers.shape[1]} numbers ({how})"]
+
+
+def _checked_folds(folds: int, y: np.ndarray) -> int:
+    if isinstance(folds, bool) or not hasattr(folds, "__index__") or folds < 2:
+        raise ValueError(f"folds is {folds!r}, but must be a whole number of at least 2")
+    return min(int(folds), int(np.bincount(y).min()))
+
+
+# ---------------------------------------------------------------------- the judges
+
+
+def _out_of_sample(
+    X: Any,
+    y: np.ndarray,
+    K: int,
+    estimator: Any,
+    folds: int,
+    seed: int,
+    progress: bool | None,
+    resume: bool,
+    notes: list[str],
+) -> np.ndarray:
+    """The logits of every example, by a model that has not seen its label."""
+    from sklearn.base import clone
+    from sklearn.model_selection import StratifiedKFold
+
+    if estimator is None:
+        from fdiv.learning.estimator import RobustClassifier
+
+        estimator = RobustClassifier(random_state=seed)
+    rng = np.random.default_rng(seed)
+    logits = np.empty((len(y), K))
+    place = cache_folder() / "clean" / _digest(X, y, estimator, folds, seed)
+    splits = list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(y, y))
+    shown = is_watched() if progress is None else progress
+    said: list[str] = []
+    for number, (train, judged) in enumerate(tqdm(splits, disable=not shown, desc="judging", unit="fold")):
+        kept = place / f"{number}.npy"
+        if resume and (found := _kept(kept, (len(judged), K))) is not None:
+            logits[judged] = found
+            continue
+        if len(train) > TRAINED_ON:
+            train = np.sort(rng.choice(train, TRAINED_ON, replace=False))
+            said.append(f"each model was trained on {TRAINED_ON} rows, drawn at random")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = clone(estimator).fit(_take(X, train), y[train])
+            logits[judged] = _logits(model, _take(X, judged), K)
+        said += [str(warning.message) for warning in caught if warning.category.__name__ == "Collapse"]
+        if resume:
+            _keep(kept, logits[judged])
+    notes += list(dict.fromkeys(said))[:3]
+    for path in place.glob("*.npy"):  # the report is what stays
+        path.unlink(missing_ok=True)
+    return logits
+
+
+def _logits(model: Any, X: Any, K: int) -> np.ndarray:
+    """The model's logits, or log-probabilities, in the order of all classes; unseen ones are impossible."""
+    own_logits = getattr(model, "logits", None)
+    found = own_logits(X) if own_logits else np.log(np.maximum(model.predict_proba(X), 1e-12))
+    logits = np.full((len(found), K), found.min(axis=1, keepdims=True) - 10)
+    logits[:, model.classes_] = found
+    return logits
+
+
+def _take(X: Any, rows: np.ndarray) -> Any:
+    return X.iloc[rows] if isinstance(X, pd.DataFrame) else X[rows]
+
+
+def _digest(X: Any, y: np.ndarray, estimator: Any, folds: int, seed: int) -> str:
+    """A hash of all that decides the outcome, so that a second call finds what the first one finished."""
+    values = pd.util.hash_pandas_object(X if isinstance(X, pd.DataFrame) else pd.DataFrame(X), index=False)
+    parts = (np.asarray(values).tobytes(), y.tobytes(), repr((estimator, folds, seed)).encode())
+    return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()[:16]
+
+
+def _kept(path: Path, shape: tuple[int, int]) -> np.ndarray | None:
+    try:
+        found = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError):
+        return None
+    return found if found.shape == shape else None
+
+
+def _keep(path: Path, logits: np.ndarray) -> None:
+    """Put a finished fold into the cache; a cache that cannot be written to costs the resuming only."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as temporary, open(temporary, "wb") as file:
+            np.save(file, logits)
+    except OSError:
+        pass
+
+
+# ---------------------------------------------------------------------- the findings
+
+
+def _table(wrong: WrongLabels, names: np.ndarray, y: np.ndarray, read: own.OwnData) -> pd.DataFrame:
+    """One row for each label, the most suspicious first."""
+    n, count = len(y), round(wrong.count)
+    others = wrong.posterior.copy()
+    others[np.arange(n), y] = -1
+    best_other = others.argmax(axis=1)
+    order = np.argsort(-wrong.wrong, kind="stable")
+    flagged = np.zeros(n, dtype=bool)
+    flagged[order[:count]] = True
+    doubt = 1 - wrong.posterior.max(axis=1)  # the errors that a look at this label is expected to remove
+    look = np.empty(n, dtype=int)
+    look[np.argsort(-doubt, kind="stable")] = np.arange(1, n + 1)
+    suggested = np.where(flagged, best_other, wrong.posterior.argmax(axis=1))
+    sure = wrong.posterior[np.arange(n), suggested] >= SURE
+    action = np.where(flagged, np.where(sure, "change", "look"), np.where(doubt > 1 - SURE, "look", "keep"))
+    shown = read.shown
+    texts = [_text(shown.iloc[i]) for i in range(n)] if isinstance(shown, pd.DataFrame) else list(shown)
+    table = pd.DataFrame(
+        {
+            "row": read.rows,
+            "shown": texts,
+            "given": names[y],
+            "suggested": names[suggested],
+            "wrong": wrong.wrong,
+            "suggested_probability": wrong.posterior[np.arange(n), suggested],
+            "flagged": flagged,
+            "look": look,
+            "action": action,
+        }
+    )
+    return table.iloc[order].reset_index(drop=True)
+
+
+def _text(row: pd.Series) -> str:
+    """A row of a table in one line."""
+    if len(row) == 1:
+        return str(row.iloc[0])
+    return ", ".join(f"{name}: {_short(value)}" for name, value in row.items() if not _missing(value))
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)[:80]
+
+
+def _missing(value: Any) -> bool:
+    return bool(pd.isna(value)) if np.ndim(value) == 0 else False
+
+
+def _per_class(wrong: WrongLabels, names: np.ndarray, y: np.ndarray) -> pd.DataFrame:
+    """For each class its labels, those that seem wrong, and the share of its own examples labelled as
+    others."""
+    K = len(names)
+    counts = np.bincount(y, minlength=K)
+    bad = np.bincount(y, wrong.wrong, minlength=K)
+    frame = pd.DataFrame(
+        {
+            "class": names,
+            "labels": counts,
+            "wrong": bad,
+            "share_wrong": bad / np.maximum(counts, 1),
+            "lost": 1 - np.diag(wrong.T),
+            "lost_error": np.diag(wrong.standard_error),
+        }
+    )
+    return frame.sort_values("share_wrong", ascending=False, ignore_index=True)

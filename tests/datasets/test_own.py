@@ -1,0 +1,209 @@
+"""What people have: each messy file works or is refused in one sentence, and what was decided is said."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fdiv.datasets import own
+
+ROWS = [(1.5 + i % 3, "ab"[i % 2], ["fig", "plum"][i % 2]) for i in range(40)]
+PLAIN = "size,colour,kind\n" + "".join(f"{a},{b},{c}\n" for a, b, c in ROWS)
+
+
+def written(tmp_path, data, name="table.csv"):
+    path = tmp_path / name
+    path.write_bytes(data if isinstance(data, bytes) else data.encode())
+    return path
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        PLAIN,
+        PLAIN.replace(",", ";"),
+        PLAIN.replace(",", "\t"),
+        b"\xef\xbb\xbf" + PLAIN.encode(),
+        PLAIN.encode("utf-16"),
+        PLAIN.replace("\n", "\r\n"),
+        PLAIN.replace(",", ";").replace(".", ","),
+        PLAIN.replace(",", ", "),
+        PLAIN.replace("kind", " kind "),
+    ],
+    ids=["comma", "semicolon", "tab", "bom", "utf-16", "crlf", "decimal-comma", "spaces", "header-spaces"],
+)
+def test_a_table_is_read_however_it_was_saved(tmp_path, data):
+    read = own.read(written(tmp_path, data), label="kind")
+    assert read.kind == "table"
+    assert read.labels.tolist() == [kind for *_, kind in ROWS]
+    np.testing.assert_allclose(read.features["size"], [size for size, *_ in ROWS])
+    assert read.features["colour"].tolist() == [colour for _, colour, _ in ROWS]
+    assert read.notes == []
+
+
+def test_latin_1_keeps_its_letters_and_says_so(tmp_path):
+    data = PLAIN.replace("plum", "prünelle").encode("latin-1")
+    read = own.read(written(tmp_path, data), label="kind")
+    assert set(read.labels) == {"fig", "prünelle"}
+    assert "not UTF-8" in read.notes[0]
+
+
+def test_labels_in_any_spelling_of_their_column_and_as_numbers(tmp_path):
+    assert len(own.read(written(tmp_path, PLAIN), label="KIND").labels) == 40
+    numbers = PLAIN.replace("fig", "1.0").replace("plum", "2.0")
+    assert set(own.read(written(tmp_path, numbers), label="kind").labels) == {"1", "2"}
+
+
+def test_what_is_decided_is_said(tmp_path):
+    frame = pd.DataFrame(ROWS, columns=["size", "colour", "kind"])
+    frame["row_id"] = range(100, 140)
+    frame["name"] = [f"n{i}" for i in range(40)]
+    frame["about"] = [f"a fruit of tree {i} with {i % 3} leaves" for i in range(40)]
+    frame["day"] = [f"2020-01-{1 + i % 28:02d}" for i in range(40)]
+    frame["nothing"] = np.nan
+    frame["odd"] = [str(i) for i in range(0, 78, 2)] + ["many"]
+    frame.loc[[0, 1], "size"] = np.nan
+    frame.loc[2, "size"] = np.inf
+    frame.loc[3, "colour"] = None
+    frame.loc[[4, 5, 6], "kind"] = [None, "?", " "]
+    frame.loc[7, "kind"] = "Fig"
+    path = tmp_path / "table.csv"
+    frame.to_csv(path, index=False)
+    read = own.read(path, label="kind")
+    notes = "\n".join(read.notes)
+    assert "3 rows have no label and are set aside" in notes
+    assert "fewer than 5 examples cannot be judged and are set aside: 'Fig' (1)" in notes
+    assert "differ by capitals alone" in notes
+    for name in ("row_id", "name"):
+        assert f"column {name!r} only names the rows" in notes
+    assert "column 'about' is free text" in notes
+    assert "column 'day' holds dates" in notes
+    assert "column 'nothing' is empty" in notes
+    assert "column 'odd' holds numbers but for 1 such as 'many'" in notes
+    assert "'size' (3)" in notes
+    assert len(read.labels) == 36
+    assert read.rows.tolist() == [0, 1, 2, 3, *range(8, 40)]
+    numbers = read.features.select_dtypes("number")
+    assert np.isfinite(numbers.to_numpy()).all()
+    assert {"row_id", "name", "nothing"}.isdisjoint(read.features.columns)
+    assert read.features["colour"].iloc[3] == "(missing)"
+
+
+@pytest.mark.parametrize(
+    ("data", "label", "message"),
+    [
+        ("", "kind", "table.csv is empty"),
+        (" \n\n", "kind", "is empty"),
+        ("size,kind\n", "kind", "has a header but no rows"),
+        (PLAIN, None, "say which column holds the labels, --label NAME; the columns are size, colour, kind"),
+        (PLAIN, "sort", "no column is called 'sort'; the columns are size, colour, kind"),
+        (PLAIN.replace("colour", "kind"), "kind", "two columns are called 'kind'"),
+        (PLAIN.replace("plum", "fig"), "kind", "one class only, 'fig'"),
+        (PLAIN.replace("fig", "").replace("plum", ""), "kind", "holds no label at all"),
+        ("x,y\n" + "".join(f"{i % 3},{i + 0.5}\n" for i in range(30)), "y", "measurements and no classes"),
+        ("x,y\n" + "".join(f"{i % 3},name {i}\n" for i in range(60)), "y", "60 different labels in 60 rows"),
+        ("id,kind\n" + "".join(f"{i},{'ab'[i % 2]}\n" for i in range(20)), "kind", "no column besides"),
+        ("a,b\n1,2\n1,2,3,4\n" + "1,2\n" * 30, "b", "is no regular table"),
+        (b"PK\x03\x04\x00\x00\x00\x00", "b", "not a table of text"),
+    ],
+)
+def test_a_table_that_cannot_be_used_is_refused_in_a_sentence(tmp_path, data, label, message):
+    with pytest.raises(ValueError, match=message) as refused:
+        own.read(written(tmp_path, data), label=label)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_duplicate_header_elsewhere_is_renamed(tmp_path):
+    read = own.read(written(tmp_path, PLAIN.replace("size,colour", "size,size")), label="kind")
+    assert "two columns are called 'size'" in read.notes[0]
+    assert list(read.features.columns) == ["size", "size.1"]
+
+
+def test_files_that_are_none(tmp_path, monkeypatch):
+    with pytest.raises(ValueError, match=r"there is no .*nowhere.csv: pass a table"):
+        own.read(tmp_path / "nowhere.csv", label="y")
+    with pytest.raises(ValueError, match=r"save it as \.csv"):
+        own.read(written(tmp_path, b"x", "table.xlsx"), label="y")
+    monkeypatch.setattr(own, "LARGEST_FILE", 100)
+    with pytest.raises(ValueError, match="GB, but at most"):
+        own.read(written(tmp_path, PLAIN), label="kind")
+
+
+# --- embeddings --------------------------------------------------------------------------------------------
+
+
+def test_embeddings_with_labels_in_files_of_several_kinds(tmp_path):
+    X, y = np.random.default_rng(0).random((30, 4)), np.arange(30) % 3
+    np.save(tmp_path / "x.npy", X)
+    np.save(tmp_path / "y.npy", y)
+    kinds = {
+        "header.csv": "label\n" + "\n".join(map(str, y)) + "\n",
+        "bare.csv": "\n".join(map(str, y)) + "\n",
+        "two.csv": "id,label\n" + "".join(f"{i},{k}\n" for i, k in enumerate(y)),
+    }
+    for name, text in kinds.items():
+        (tmp_path / name).write_text(text)
+    for name in ("y.npy", *kinds):
+        read = own.read(tmp_path / "x.npy", tmp_path / name)
+        assert read.kind == "embeddings"
+        assert read.labels.tolist() == [str(k) for k in y], name
+    with pytest.raises(ValueError, match="name the file of its labels"):
+        own.read(tmp_path / "x.npy")
+    (tmp_path / "short.csv").write_text("label\n1\n2\n")
+    with pytest.raises(ValueError, match="2 labels for 30 examples"):
+        own.read(tmp_path / "x.npy", tmp_path / "short.csv")
+    with pytest.raises(ValueError, match="no file of labels"):
+        own.read(tmp_path / "x.npy", tmp_path / "none.csv")
+    X[3, 0] = np.nan
+    np.save(tmp_path / "x.npy", X)
+    read = own.read(tmp_path / "x.npy", tmp_path / "y.npy")
+    assert 3 not in read.rows
+    assert "1 rows hold NaN" in read.notes[0]
+
+
+# --- pictures ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def photos(tmp_path):
+    from PIL import Image
+
+    folder = tmp_path / "photos"
+    for kind, colour in (("Äpfel", (200, 30, 30)), ("Birnen", (60, 180, 40))):
+        (folder / kind).mkdir(parents=True)
+        for i in range(6):
+            Image.new("RGB", (9, 6), colour).save(folder / kind / f"{kind[0]}{i}.png")
+    (folder / "Äpfel" / "broken.jpg").write_bytes(b"no picture")
+    (folder / "Äpfel" / "notes.txt").write_text("not a picture at all")
+    return folder
+
+
+def test_one_folder_per_class(photos):
+    read = own.read(photos)
+    assert read.kind == "images"
+    assert set(read.labels) == {"Äpfel", "Birnen"}
+    assert len(read.features) == 12
+    assert "1 picture cannot be read and are skipped: broken.jpg" in read.notes
+
+
+def test_a_table_of_files_and_labels(photos, tmp_path):
+    lines = ["file,label"] + [f"Birnen/B{i}.png,pear" for i in range(6)] + [f"Ä{i},apple" for i in range(6)]
+    labels = tmp_path / "labels.csv"
+    labels.write_text("\n".join([*lines, "gone.png,pear"]))
+    read = own.read(photos, labels)
+    assert read.labels.tolist() == ["pear"] * 6 + ["apple"] * 6
+    assert any("1 pictures of labels.csv are not in the folder" in note for note in read.notes)
+    assert any("1 pictures of the folder have no line" in note for note in read.notes)
+    with pytest.raises(ValueError, match=r"no column of labels\.csv is called 'sort'"):
+        own.read(photos, labels, "sort")
+    labels.write_text("a,b\n1,2\n")
+    with pytest.raises(ValueError, match=r"no column of labels\.csv names the pictures"):
+        own.read(photos, labels)
+
+
+def test_folders_that_are_none(tmp_path):
+    with pytest.raises(ValueError, match="no folder of pictures for each class: it has none"):
+        own.read(tmp_path)
+    with pytest.raises(ValueError, match="2 labels for 1 pictures"):
+        own.from_pictures(["a.png"], ["x", "y"])

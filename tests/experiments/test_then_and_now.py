@@ -1,0 +1,147 @@
+"""Networks trained side by side are those trained alone, and the study's file grows cell by cell."""
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from torch import nn
+
+from fdiv.datasets import noisy_data
+from fdiv.experiments import then_and_now as study
+from fdiv.experiments.then_and_now import BUDGETS, DECAYS, PARTS, Budget, Cell, Stack, chosen, compare
+from fdiv.learning.losses import CrossEntropy
+from fdiv.learning.methods import METHODS
+
+TINY = Budget(dataset="digits", train=300, validation=100, hidden=16, epochs=3, batch=50, rate=1e-2)
+
+
+@pytest.fixture(scope="module")
+def split():
+    return noisy_data("digits", "sparse-low").split
+
+
+def test_a_stack_is_what_torchs_layers_compute():
+    stack = Stack((0, 1), 12, 7, 3)
+    x = torch.randn(2, 5, 12)
+    for which in range(2):
+        first, second = nn.Linear(12, 7), nn.Linear(7, 3)
+        values = [weight[which].detach() for weight in stack.weights]
+        for layer, weight, bias in ((first, *values[:2]), (second, *values[2:])):
+            layer.weight.data, layer.bias.data = weight.T, bias[0]
+        expected = nn.Sequential(first, nn.ReLU(), second)(x[which])
+        assert torch.allclose(stack.logits(x)[which], expected, atol=1e-5)
+        assert torch.allclose(stack.predictions(x[which])[which], expected, atol=1e-5)
+    assert not stack.weights[0][0].equal(stack.weights[0][1])
+    assert Stack((1,), 12, 7, 3).weights[0][0].equal(stack.weights[0][1])
+
+
+@pytest.mark.parametrize("method", ["ce", "tv", "elr", "nls", "dmi", "strong-ce"])
+def test_a_seed_learns_the_same_alone_as_in_company(split, method):
+    """Also with a loss that remembers every example."""
+    together, _ = compare(split, method, TINY, seeds=(3, 4, 5), decay="l1")
+    alone, _ = compare(split, method, TINY, seeds=(4,), decay="l1")
+    one = together[together["seed"] == 4]
+    for column in ("validation_accuracy", "test_accuracy", "memorised"):
+        np.testing.assert_allclose(one[column], alone[column], atol=0.011)
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS if name not in study.SEED_BY_SEED])
+def test_one_call_for_all_seeds_is_the_sum_of_their_losses(split, method):
+    draw = torch.Generator().manual_seed(0)
+    z, y = torch.randn(3, 64, 10, generator=draw), torch.randint(10, (3, 64), generator=draw)
+    index = torch.stack([torch.randperm(100, generator=draw)[:64] for _ in range(3)])
+    together = study._Losses(method, split, 100, 3, None)
+    together.set_epoch(9, 10)
+    expected = 0.0
+    for which in range(3):
+        alone = study._Losses(method, split, 100, 1, None)
+        alone.set_epoch(9, 10)
+        expected += alone(z[which : which + 1], y[which : which + 1], index[which : which + 1]).item()
+    assert together(z, y, index).item() == pytest.approx(expected, rel=1e-4, abs=1e-6)
+
+
+def test_the_first_epoch_is_adams_on_the_batches_of_the_seed(split):
+    """A plain loop with torch's own Adam ends in the same weights' answers."""
+    budget = dataclasses.replace(TINY, epochs=1)
+    rows, logits = compare(split, "ce", budget, seeds=(2,))
+    stack, x = Stack((2,), 64, 16, 10), split.train_images[:300].flatten(1)
+    optimiser, loss = torch.optim.Adam(stack.weights, lr=1e-2), CrossEntropy(10)
+    order = stack.shuffled(300)[0]
+    for step in range(6):
+        optimiser.param_groups[0]["lr"] = 1e-2 * (1 - step / 6)
+        part = order[50 * step : 50 * (step + 1)]
+        optimiser.zero_grad()
+        loss(stack.logits(x[part][None])[0], split.train_labels[:300][part]).backward()
+        optimiser.step()
+    assert torch.allclose(stack.predictions(x), logits, atol=1e-4)
+    assert rows["test_accuracy"].iloc[0] > 0.2
+
+
+def test_decay_pulls_matrices_and_leaves_shifts():
+    for name, expected in (("l2", lambda w: w * (1 - 0.5 * DECAYS["l2"].l2)), ("none", lambda w: w)):
+        stack = Stack((0,), 4, 3, 2)
+        before = [weight.detach().clone() for weight in stack.weights]
+        stack.shrink(DECAYS[name], 0.5)
+        assert torch.allclose(stack.weights[0], expected(before[0]))
+        assert stack.weights[1].equal(before[1])
+    stack.shrink(DECAYS["l1"], 0.5)
+    pull = 0.5 * DECAYS["l1"].l1
+    expected = before[0].sign() * (before[0].abs() - pull).clamp(min=0)
+    assert torch.allclose(stack.weights[0], expected)
+
+
+def test_rules_choose_their_epochs():
+    history = pd.DataFrame(
+        {
+            "epoch": range(1, 7),
+            "changes": [np.nan, 0.5, 0.2, 0.1, 0.3, 0.4],
+            "validation_accuracy": [0.3, 0.5, 0.4, 0.4, 0.4, 0.4],
+            "test_accuracy": [0.1, 0.2, 0.3, 0.4, 0.5, 0.45],
+        }
+    )
+    assert chosen(history) == {"last": 0.45, "noisy-accuracy": 0.2, "label-wave": 0.5, "oracle": 0.5}
+
+
+def test_every_part_names_rows_that_exist():
+    for cells in PARTS.values():
+        assert len(set(cells)) == len(cells)
+        for cell in cells:
+            assert cell.budget in BUDGETS
+            assert cell.decay in DECAYS
+            assert cell.method in METHODS or cell.method == study.STRONG
+
+
+def test_the_file_grows_cell_by_cell_and_nothing_is_trained_twice(tmp_path, monkeypatch):
+    monkeypatch.setitem(BUDGETS, "digits", TINY)
+    file, cells = (
+        tmp_path / "study.csv",
+        [Cell("digits", "uniform-0.4", name) for name in ("ce", "flc", "tv")],
+    )
+    study.run(cells[:2], file, seeds=(0, 1))
+    first = study.measured(file)
+    assert first[["method", "seed"]].values.tolist() == [["ce", 0], ["ce", 1], ["flc", 0], ["flc", 1]]
+    calls, trained = [], study._trained
+    monkeypatch.setattr(study, "_trained", lambda cell, seeds: calls.append(cell) or trained(cell, seeds))
+    study.run(cells, file, seeds=(0, 1))
+    assert calls == cells[2:]
+    both = study.measured(file)
+    pd.testing.assert_frame_equal(both.iloc[:4], first)
+    assert both["commit"].notna().all()
+    assert both.filter(like="accuracy_").stack().between(0, 1).all()
+    monkeypatch.setattr(study, "FILE", file)
+    monkeypatch.setattr(study.measured, "__defaults__", (file,))
+    means = study.table("digits", "last")
+    assert means.index.tolist() == ["uniform-0.4"]
+    assert list(means) == ["ce", "tv"]
+    assert study.table("digits", "last", statistic="count").eq(2).all(axis=None)
+
+
+def test_unknown_names_are_one_sentence(split):
+    with pytest.raises(ValueError, match="no decay is called 'l3'"):
+        compare(split, "ce", TINY, decay="l3")
+    with pytest.raises(ValueError, match="no method is called 'gcee'"):
+        compare(split, "gcee", TINY)
+    with pytest.raises(ValueError, match="no part is called 'x'"):
+        study.table("x")

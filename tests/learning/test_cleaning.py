@@ -1,0 +1,202 @@
+"""From messy data to a list of wrong labels: known flips are found, files are safe, the page is whole."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from sklearn.datasets import load_wine
+from sklearn.linear_model import LogisticRegression
+
+import fdiv
+from fdiv.learning import cleaning
+from fdiv.noise import corrupt, symmetric
+
+NAMES = np.array(["Barolo", "Grignolino", "Barbera & <co>"])
+
+
+@pytest.fixture(scope="module")
+def wine():
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    noisy = corrupt(y.to_numpy(), symmetric(0.2, 3), 0)
+    return X, noisy, noisy != y.to_numpy()
+
+
+@pytest.fixture(scope="module")
+def report(wine):
+    X, noisy, _ = wine
+    return fdiv.clean(X, NAMES[noisy], progress=False, resume=False)
+
+
+def test_known_flips_are_found_counted_and_mended(report, wine):
+    X, noisy, wrong = wine
+    flags = report.issues()
+    assert wrong[flags["row"]].mean() > 0.8
+    assert wrong[flags["row"]].sum() > 0.8 * wrong.sum()
+    assert report.wrong.count == pytest.approx(wrong.sum(), rel=0.25)
+    truth = load_wine().target
+    assert (flags["suggested"].to_numpy() == NAMES[truth[flags["row"]]]).mean() > 0.8
+    assert len(report.labels) == len(X)
+    assert sorted(report.labels["row"]) == list(range(len(X)))
+    assert report.labels["wrong"].is_monotonic_decreasing
+    assert (report.labels.set_index("row").loc[range(len(X)), "given"] == NAMES[noisy]).all()
+
+
+def test_the_table_says_what_to_do(report):
+    labels = report.labels
+    assert set(labels["action"]) <= {"keep", "change", "look"}
+    changed = labels[labels["action"] == "change"]
+    assert changed["flagged"].all()
+    assert (changed["suggested_probability"] >= 0.95).all()
+    assert (changed["suggested"] != changed["given"]).all()
+    doubt = 1 - np.sort(report.wrong.posterior, axis=1)[:, -1]
+    assert report.look_next(1)["row"].iloc[0] == np.argmax(doubt)
+    np.testing.assert_allclose(report.per_class["wrong"].sum(), report.wrong.count)
+    np.testing.assert_allclose(report.wrong.T.sum(1), 1)
+    assert "labels are wrong" in str(report)
+
+
+def test_arrays_tensors_frames_and_any_estimator(wine):
+    X, noisy, wrong = wine
+    model = LogisticRegression(max_iter=2000)
+    options = {"estimator": model, "progress": False, "resume": False}
+    frame = X.assign(kind=NAMES[noisy])
+    found = [
+        fdiv.clean(X.to_numpy(), noisy, **options),
+        fdiv.clean(torch.tensor(X.to_numpy()), torch.as_tensor(noisy), **options),
+        fdiv.clean(frame, "kind", **options),
+        fdiv.clean(frame, label="kind", **options),
+        fdiv.clean(X, pd.Series(noisy), **options),
+    ]
+    for one in found:
+        assert wrong[one.issues()["row"]].mean() > 0.7
+
+
+def test_sentences_are_judged():
+    rng = np.random.default_rng(0)
+    words = [["sun", "beach", "sand", "wave"], ["snow", "ice", "sled", "frost"]]
+    y = np.arange(120) % 2
+    texts = [" ".join(rng.choice(words[k], 6)) + f" number {i}" for i, k in enumerate(y)]
+    given = y.copy()
+    given[[4, 9]] = 1 - given[[4, 9]]
+    found = fdiv.clean(texts, np.array(["summer", "winter"])[given], progress=False, resume=False)
+    assert set(found.labels["row"].head(2)) == {4, 9}
+    assert found.labels["shown"].iloc[0] in texts
+
+
+def test_pictures_are_judged_and_shown(tmp_path, monkeypatch):
+    from PIL import Image
+
+    from fdiv.datasets import ImageFiles, own
+
+    rng, paths = np.random.default_rng(0), []
+    y = np.arange(60) % 2
+    for i, k in enumerate(y):
+        pixels = rng.integers(0, 90, (8, 12, 3)).astype(np.uint8)
+        pixels[..., k] += 120
+        paths.append(tmp_path / f"é{i}.png")
+        Image.fromarray(pixels).save(paths[-1])
+    given = y.copy()
+    given[[7, 20]] = 1 - given[[7, 20]]
+
+    def pixels_only(files, progress=None):
+        read = ImageFiles(list(files), size=8)
+        return np.stack([read[i].numpy().ravel() for i in range(len(read))]) / 255.0, "pixels"
+
+    monkeypatch.setattr(own, "picture_numbers", pixels_only)
+    found = fdiv.clean(ImageFiles(paths, size=8), given, progress=False, resume=False)
+    assert set(found.labels["row"].head(2)) == {7, 20}
+    _, page = found.write(tmp_path)
+    assert "data:image/jpeg;base64," in page.read_text(encoding="utf-8")
+
+
+def test_files_are_written_where_asked_and_nothing_is_overwritten(report, tmp_path):
+    mine = tmp_path / "label_errors.csv"
+    mine.write_text("mine")
+    table, page = report.write(tmp_path)
+    assert mine.read_text() == "mine"
+    assert (table.name, page.name) == ("label_errors_2.csv", "label_errors_2.html")
+    again, _ = report.write(tmp_path)
+    assert again.name == "label_errors_3.csv"
+    read = pd.read_csv(table)
+    assert list(read.columns) == list(report.labels.columns)
+    assert (read["given"] == report.labels["given"]).all()
+
+
+def test_the_page_is_whole_and_names_cannot_break_it(report, tmp_path):
+    _, page = report.write(tmp_path)
+    text = page.read_text(encoding="utf-8")
+    assert not re.search(r"https?://|<link|src=\"(?!data)", text), "nothing is fetched"
+    cards = json.loads(re.search(r'type="application/json">(.*?)</script>', text, re.S).group(1))
+    assert len(cards) >= len(report.issues())
+    assert {card["given"] for card in cards} <= set(NAMES)
+    assert "Barbera &amp; &lt;co&gt;" in text
+    assert "<co>" not in text
+
+
+def test_an_interrupted_call_goes_on(wine, tmp_path, monkeypatch):
+    X, noisy, _ = wine
+    monkeypatch.setenv("FDIV_DATA", str(tmp_path))
+    fitted = []
+
+    class Counting(LogisticRegression):
+        def fit(self, X, y):
+            fitted.append(len(y))
+            if len(fitted) == 3:
+                raise KeyboardInterrupt
+            return super().fit(X, y)
+
+    options = {"estimator": Counting(max_iter=2000), "progress": False}
+    with pytest.raises(KeyboardInterrupt):
+        fdiv.clean(X, noisy, **options)
+    found = fdiv.clean(X, noisy, **options)
+    assert len(fitted) == 3 + 3, "two of five folds were kept"
+    assert not list(tmp_path.rglob("*.npy")), "and are gone after the report"
+    fresh = fdiv.clean(X, noisy, estimator=LogisticRegression(max_iter=2000), progress=False, resume=False)
+    np.testing.assert_allclose(found.wrong.wrong, fresh.wrong.wrong)
+
+
+def test_more_rows_than_are_trained_on(wine, monkeypatch):
+    X, noisy, _ = wine
+    monkeypatch.setattr(cleaning, "TRAINED_ON", 80)
+    found = fdiv.clean(X, noisy, estimator=LogisticRegression(max_iter=2000), progress=False, resume=False)
+    assert any("trained on 80 rows" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        ((np.ones((20, 2)),), {}, r"there are no labels: clean\(data, labels\)"),
+        ((np.ones((20, 2)), [0, 1] * 9), {}, "18 labels for 20 examples"),
+        ((pd.DataFrame(np.ones((20, 2))), [0, 1] * 9), {}, "18 labels for 20 examples"),
+        ((["a b c"] * 4, [0, 1]), {}, "2 labels for 4 examples"),
+        ((np.ones((20, 2)), [0] * 20), {}, "one class only, '0'"),
+        ((np.array([["a"]] * 20), [0, 1] * 10), {}, "rows of numbers"),
+        ((np.random.default_rng(0).random((20, 2)), [0, 1] * 10), {"folds": 1}, "at least 2"),
+    ],
+)
+def test_what_cannot_be_cleaned_is_refused(arguments, options, message):
+    with pytest.raises(ValueError, match=message):
+        fdiv.clean(*arguments, **options)
+
+
+def test_the_command_writes_into_the_working_folder_and_says_so(wine, tmp_path, monkeypatch, capsys):
+    from fdiv.__main__ import main
+
+    X, noisy, _ = wine
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FDIV_DATA", str(tmp_path / "cache"))
+    X.iloc[:, :6].assign(kind=NAMES[noisy]).to_csv("wine.csv", index=False)
+    assert main(["clean", "wine.csv", "--label", "kind", "--folds", "2"]) == 0
+    said = capsys.readouterr().out
+    assert "labels are wrong" in said
+    assert (tmp_path / "label_errors.csv").is_file()
+    assert (tmp_path / "label_errors.html").is_file()
+    assert main(["clean", "wine.csv", "--label", "sort"]) == 2
+    assert capsys.readouterr().err.startswith("fdiv: no column is called 'sort'; the columns are alcohol")
+    assert main(["clean", "wine.cvs"]) == 2
+    assert "there is no wine.cvs" in capsys.readouterr().err
