@@ -620,7 +620,9 @@ def proper_figure(loss="pearson, forward"):
             name, posterior.expand_as(h), h, confusing
         ).sqrt()
 
-    return simplex_figure(height, posterior[0], title=f"−√(what is lost): {loss}")
+    return simplex_figure(
+        height, posterior[0], title=f"−√(what is lost): {loss}", log=False
+    )
 
 
 losses = ["pearson, forward", "kl, forward", "js, forward", "pearson, fixed g"]
