@@ -747,6 +747,11 @@ claim(
         value, exact.f_divergence(noisy_joint, "pearson") - missed, rtol=0, atol=1e-12
     ),
 )
+
+# %% [markdown]
+# About the information itself:
+
+# %% tags=["claim", "nbval-check-output", "fold"]
 claim(
     "D_f itself grows along the walk for Pearson, KL, JS and squared Hellinger",
     all((np.diff(carried[name]) > 0).all() for name in finite if name != "tv"),
