@@ -655,7 +655,7 @@ figure.update_xaxes(tickformat=".0%", range=(0, 1.15)).update_yaxes(
 )
 
 # %% [markdown]
-# Two things to see. The eight increasing ones are equal, within what a seed does. And the decreasing one is not at chance: it is an **anti-classifier**. Before you train with an activation, check which way it goes. (This is no invented danger: notebook 11 has the story of three printed signs.)
+# Two things to see. The eight increasing ones are equal, within what a seed does. And the decreasing one is not at chance: it is an **anti-classifier**. Before you train with an activation, check which way it goes. (This is no invented danger: [notebook 11](11_reading_the_paper_critically.ipynb) has the story of three printed signs.)
 #
 # ## 8 Then why eight?
 #

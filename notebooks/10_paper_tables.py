@@ -555,4 +555,4 @@ claim(
 #
 # ## To be continued
 #
-# Numbers can be repeated. Sentences have to be read. A sign that points the wrong way, a matrix that is not the one behind the labels, a theorem that holds for two classes and not for ten: what else is printed there, and how would one notice? That is notebook 11, reading the paper critically.
+# Numbers can be repeated. Sentences have to be read. A sign that points the wrong way, a matrix that is not the one behind the labels, a theorem that holds for two classes and not for ten: what else is printed there, and how would one notice? That is [notebook 11](11_reading_the_paper_critically.ipynb), reading the paper critically.

@@ -26,6 +26,7 @@ from fdiv.course.exercises import (
     nb08,
     nb09,
     nb10,
+    nb11,
 )
 from fdiv.course.notebooks import find, read
 from fdiv.experiments.statistics import critical_difference
@@ -153,6 +154,17 @@ def counts(clean, noisy):
 TRIANGULAR, WITNESS = nb01.triangular, nb01.total_variation_witness
 
 
+def undone(joint, g, dual, T):
+    """The clean value of notebook 03, from a noisy table."""
+    inverse = T.inverse().T
+    return (joint * (g @ inverse)).sum() - (exact.product(joint) * (dual @ inverse)).sum()
+
+
+def sparse(joint, g, dual, pairs, e1, e2):
+    """The corrected bias of notebook 11."""
+    return exact.decouple_sparse(joint, g, "kl", pairs, e1, e2).bias.item()
+
+
 def unpaired(a, b):
     return np.mean(a) - np.mean(b), np.sqrt((np.var(a, ddof=1) + np.var(b, ddof=1)) / len(a))
 
@@ -265,6 +277,12 @@ WRONG = [
     (nb03.corrected_g, lambda g, e: g - e * g, "the same number for every label"),
     (nb03.corrected_g, lambda g, e: g - g.T @ e, "along its row"),
     (nb03.corrected_g, lambda g, e: g, "your g' averages to"),
+    (nb03.clean_vd, lambda P, g, d, t: undone(P, g, d, torch.eye(3).double()), "nothing has been undone"),
+    (nb03.clean_vd, lambda P, g, d, t: undone(P, g, d, t.T), "T is transposed"),
+    (nb03.clean_vd, lambda P, g, d, t: undone(P, g, d, t.inverse()), "a second time"),
+    (nb03.clean_vd, lambda P, g, d, t: undone(P, g, d @ t.T, t), "to f*(g), too"),
+    (nb03.clean_vd, lambda P, g, d, t: (P * ((g - d) @ t.inverse().T)).sum(), "product of the margins"),
+    (nb03.clean_vd, lambda P, g, d, t: 0.5, "yours is 0.500000"),
     (nb03.bad_but_informative, lambda: torch.ones(2, 2), "probabilities that sum to 1"),
     (nb03.bad_but_informative, lambda: torch.tensor([[0.1, 0.2], [0.6, 0.1]]), "must be balanced"),
     (
@@ -395,6 +413,26 @@ WRONG = [
     (nb10.difference, lambda a, b: 0.5, "the mean is 0.03, yours is 0.5000"),
     (nb10.difference, lambda a, b: paired_mean(a, b), "a single pair says nothing"),
     (nb10.difference, lambda a, b: two_or_nan(a, b), "without a shared seed"),
+    (nb11.unnamed_generator, lambda r: (1 - r) ** 2, "here it is p that divides"),
+    (nb11.unnamed_generator, lambda r: (1 - r) ** 2 / r**2, "once too often"),
+    (nb11.unnamed_generator, lambda r: r, "at r = 0.2 it must be 3.2000; yours is 0.2000"),
+    (nb11.unnamed_generator, lambda r: 0.0, "a tensor of the shape of r"),
+    (nb11.sparse_bias, lambda P, g, d, c, a, b: sparse(P, g, d, c, b, a), "e1 and e2 are exchanged"),
+    (nb11.sparse_bias, lambda P, g, d, c, a, b: -sparse(P, g, d, c, a, b), "the sign is turned round"),
+    (
+        nb11.sparse_bias,
+        lambda P, g, d, c, a, b: exact.decouple_sparse_printed(P, g, "kl", c, a, b).bias.item(),
+        "that is the printed bias",
+    ),
+    (nb11.sparse_bias, lambda P, g, d, c, a, b: 0.0, "yours is 0.000000"),
+    (nb11.poor_but_infinite, lambda: torch.ones(2, 2), "probabilities that sum to 1"),
+    (nb11.poor_but_infinite, lambda: torch.tensor([[0.6, 0.0], [0.0, 0.4]]), "must be balanced"),
+    (nb11.poor_but_infinite, lambda: torch.eye(2) / 2, "its accuracy is 1"),
+    (nb11.poor_but_infinite, lambda: torch.full((2, 2), 0.25), "which entry must be 0"),
+    (nb11.suspicious_rows, lambda T, n: np.flatnonzero(abs(T.sum(1) - 1) > 1e-9), "row 2 sums to 0.99"),
+    (nb11.suspicious_rows, lambda T, n: [1, 3], "may be off by 0.15"),
+    (nb11.suspicious_rows, lambda T, n: [0], "the rows are [1, 3]; yours are [0]"),
+    (nb11.suspicious_rows, lambda T, n: None, "a list of row numbers"),
     (nb00.noise_rate, lambda c, n: (c == n).double().mean(), "share of labels that are right"),
     (nb00.noise_rate, lambda c, n: (c != n).sum(), "how many labels are wrong"),
     (nb00.noise_rate, lambda c, n: None, "returned None"),
