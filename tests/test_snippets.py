@@ -1,4 +1,4 @@
-"""The snippets for other frameworks in the guide run as printed, and learn, where the framework is installed."""
+"""The guide's snippets for other frameworks run as printed, and learn, where the framework is installed."""
 
 import re
 import subprocess
