@@ -54,12 +54,13 @@ def tweets() -> Tweets:
 def parse(texts: str, ratings: str) -> Tweets:
     """Return the tweets in the two files: id, mean, text; and id, mean, deviation, list of ratings.
 
-    >>> parse("1\\t2.0\\tGood.\\n2\\t9.9\\tBad.\\n", "1\\t2.0\\t0\\t[2, 2, 0]\\n2\\t-1\\t0\\t[-1,
-    -1]\\n").votes array([[2, 2, 1]])
+    >>> texts = "1\\t2.0\\tGood.\\n2\\t9.9\\tBad."
+    >>> parse(texts, "1\\t2.0\\t0\\t[2, 2, 0]\\n2\\t-1\\t0\\t[-1, -1]").votes
+    array([[2, 2, 1]])
     """
     said = {key: (float(mean), text) for key, mean, text in _lines(texts, 3)}
     rated = {key: (float(mean), json.loads(votes)) for key, mean, _, votes in _lines(ratings, 4)}
-    # 199 tweets have another mean in the second file than in the first: their texts and ratings were mixed up.
+    # 199 tweets have another mean in the one file than in the other: texts and ratings were mixed up.
     keys = [key for key in said if key in rated and abs(said[key][0] - rated[key][0]) < 1e-6]
     signs = [np.sign(rated[key][1]).astype(np.int64) + 1 for key in keys]
     votes = np.full((len(keys), max(map(len, signs))), -1)
