@@ -21,7 +21,7 @@ from fdiv.files import RESULTS, write_text
 from fdiv.learning.cleaning import clean
 from fdiv.learning.estimator import RobustClassifier
 
-__all__ = ["ANSWERS", "CASES", "Case", "classifier", "examples", "measured"]
+__all__ = ["ANSWERS", "CASES", "Case", "classifier", "compare", "examples", "measured"]
 
 FILE = RESULTS / "own_data.csv"
 SEEDS = (0, 1, 2)
@@ -90,6 +90,15 @@ def found(case: Case, seed: int) -> dict[str, float]:
         "precision": wrong[flagged].mean(),
         "recall": wrong[flagged].sum() / wrong.sum(),
     }
+
+
+def compare(seed: int) -> pd.DataFrame:
+    """Return the accuracy of the three answers on all cases, with one seed: what MODE laptop runs."""
+    rows = [
+        {"data": data, "labels": labels, "method": method} | accuracy(examples(data, labels), method, seed)
+        for (data, labels), method in product(CASES, ANSWERS)
+    ]
+    return pd.DataFrame(rows)
 
 
 def left() -> Iterator[tuple[str, str, str, int]]:
