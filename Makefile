@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 MADE := $(VENV)/made-by-make
 
-.PHONY: run check test lab refresh bench clean clean-runs environment
+.PHONY: run check test torture lab refresh bench clean clean-runs environment
 
 run: environment  ## execute every notebook in quick mode; pages in runs/quick/index.html
 	$(BIN)/python -m fdiv run
@@ -20,6 +20,9 @@ test: environment  ## style, types, and every test: nbval on every notebook, and
 	$(BIN)/python -m ruff check . && $(BIN)/python -m ruff format --check .
 	$(BIN)/python -m mypy
 	$(BIN)/python -m pytest -q -n 2 --dist loadscope --no-loadscope-reorder
+
+torture: environment  ## thousands of damaged files, odd inputs and kills; prints how each kind ended
+	$(BIN)/python tests/slow/torture.py
 
 lab: environment  ## open JupyterLab on the notebooks
 	$(BIN)/python -m jupyterlab notebooks

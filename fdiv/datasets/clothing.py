@@ -143,9 +143,12 @@ def _read_part(root: Path, part: str, labels: dict[str, int]) -> tuple[ImageFile
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the lines of a text file that are not empty, stripped, with their numbers."""
     with open(path, encoding="utf-8") as file:
-        for number, line in enumerate(file, start=1):
-            if line := line.strip():
-                yield number, line
+        try:
+            for number, line in enumerate(file, start=1):
+                if line := line.strip():
+                    yield number, line
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{path} is no text: {error}") from None
 
 
 def _balanced(labels: Tensor, seed: int) -> Tensor:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -197,7 +198,10 @@ def _result_there(planned: Plan, folder: Path) -> dict[str, Any] | None:
     """Return the result in ``folder`` if it is of this run; refuse a folder with another run's files."""
     try:
         result = read_result(folder / RESULT)
-    except (FileNotFoundError, ValueError):  # nothing, or half of a result: then the weights tell whose it is
+    except FileNotFoundError:
+        result = None
+    except ValueError as error:  # half of a result: then the weights tell whose it is
+        warnings.warn(f"{error}; it is being run again now", stacklevel=4)
         result = None
     there = stored_digest(folder / WEIGHTS) if result is None else result["run"]
     if there not in (None, planned.digest):

@@ -340,7 +340,7 @@ def _imagenet_weights(weights) -> dict[str, Tensor]:
             f"the ImageNet weights are not on this machine and FDIV_OFFLINE forbids the network: {put}"
         )
     try:
-        return weights.get_state_dict(progress=True, check_hash=True)
+        return weights.get_state_dict(progress=True, check_hash=True, weights_only=True)
     except Exception as error:  # of the network, of the disk, or a hash that is not the published one
         raise WeightsMissing(f"the ImageNet weights could not be fetched ({said(error)}): {put}") from error
 

@@ -1,24 +1,40 @@
-"""Pages made of executed notebooks: they work from a file, offline, and lead to each other."""
+"""The site made of executed notebooks: it works from a file, offline, and its pages lead to each other."""
 
+import html
 import json
+import math
 import re
 from html.parser import HTMLParser
 
 import nbformat
+import pandas as pd
 import plotly.graph_objects as go
 import pytest
+import torch
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from scipy.special import lambertw
 
-from fdiv.course import pages
+from fdiv import noise
+from fdiv.course.notebooks import find
 from fdiv.course.pages import PLOTLY, build, lesson
+from fdiv.course.prediction import Prediction
+from fdiv.course.site import cheat_sheet, choice, front, notation, references, results, shell
+from fdiv.course.site.outline import outline
+from fdiv.files import RESULTS
+from fdiv.learning import losses
+from fdiv.theory.divergences import DIVERGENCES
 
 FIRST = """# 00 · Noise & <bold> $T_{ij}$
 
-**Why.** Labels lie, and *who* believes them
-learns $\\tilde Y$.
+**The question.** Labels lie: *who* believes them
+and learns $\\tilde Y$?
 
-Paper: §1"""
-PROSE = """Inline $a_i * b_i * c$ and a formula:
+Paper: §1
+
+**Contents**: 1 Start · 2 The `end` of $T$"""
+PROSE = """## 1 Start
+
+Inline $a_i * b_i * c$ and a formula:
 
 $$\\mathbb E\\, g(h_X[\\tilde Y]) - \\mathbb E\\, g(h_X[\\tilde Y'])$$
 
@@ -35,8 +51,13 @@ def f(x):
 </details>"""
 
 
-def stored_figure():
-    figure = go.Figure(go.Scatter(y=[1, 2, 3]), {"title": {"text": "</script><b>no</b>"}})
+def moving_figure():
+    figure = go.Figure(
+        go.Scatter(y=[1, 2, 3]), frames=[{"name": "x", "data": [{"type": "scatter", "y": [3]}]}]
+    )
+    figure.update_layout(
+        title="</script><b>no</b>", sliders=[{"steps": [{"args": [["x"]], "method": "animate"}]}]
+    )
     return new_output("display_data", {PLOTLY: figure.to_plotly_json(), "text/plain": "Figure()"})
 
 
@@ -47,15 +68,24 @@ def claims(*sentences):
     )
 
 
+def asked():
+    one = Prediction("Is $1<2$?", ("no", "yes"), 1, ("Count.", "It is."))
+    output = new_output("display_data", one._repr_mimebundle_())
+    return new_code_cell("predict(secret)", metadata={"tags": ["predict"]}, outputs=[output])
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """Two notebooks as pages: one with everything, one with little."""
     folder = tmp_path_factory.mktemp("site")
     first = [
         new_markdown_cell(FIRST),
+        new_code_cell("import folded_away", metadata={"tags": ["fold"]}),
         new_markdown_cell(PROSE),
-        new_code_cell('print("a < b", 1)', outputs=[stored_figure()]),
-        new_code_cell("again", outputs=[stored_figure()]),
+        asked(),
+        new_code_cell('print("a < b", 1)', outputs=[moving_figure()]),
+        new_code_cell("again", outputs=[moving_figure()]),
+        new_markdown_cell("## 2 The `end` of $T$\n\n### Exercise 1 ★: count the unmistakable"),
         claims("one is one", "two is two"),
     ]
     second = [new_markdown_cell("# 01 · Second\n\n## 2 Middle"), claims("three")]
@@ -65,14 +95,18 @@ def site(tmp_path_factory):
     return folder
 
 
+def text_of(site, name):
+    return (site / f"{name}.html").read_text(encoding="utf-8")
+
+
 @pytest.fixture(scope="module")
 def first(site):
-    return (site / "00_first.html").read_text(encoding="utf-8")
+    return text_of(site, "00_first")
 
 
 @pytest.fixture(scope="module")
 def index(site):
-    return (site / "index.html").read_text(encoding="utf-8")
+    return text_of(site, "index")
 
 
 class Addresses(HTMLParser):
@@ -90,10 +124,13 @@ class Addresses(HTMLParser):
                 (self.links if tag == "a" else self.loads).append(value)
 
 
-def test_every_figure_has_its_place_and_its_numbers(first):
-    assert len(set(re.findall(r'id="(figure-\d)"', first))) == 2
-    stored = re.findall(r'<script type="application/json">(.*?)</script>', first)
-    assert [json.loads(one)["data"][0]["y"] for one in stored] == [[1, 2, 3]] * 2
+def test_every_figure_lies_in_its_place_as_json(first):
+    places = re.findall(
+        r'<div id="(figure-\d)" class="plotly-graph-div"></div><script[^>]*>(.*?)</script>', first
+    )
+    assert len({name for name, _ in places}) == 2
+    for _, stored in places:
+        assert json.loads(stored)["layout"]["title"]["text"] == "</script><b>no</b>"
     assert "Figure()" not in first
 
 
@@ -101,42 +138,95 @@ def test_what_a_figure_says_cannot_end_its_script(first):
     assert "</script><b>no" not in first
 
 
-@pytest.mark.parametrize("name", ["00_first.html", "01_second.html", "index.html"])
+PAGES = ["00_first", "01_second", "index", *shell.LOOK_UP]
+
+
+@pytest.mark.parametrize("name", PAGES)
 def test_a_page_loads_nothing_but_what_lies_beside_it(site, name):
-    page = (site / name).read_text(encoding="utf-8")
+    page = text_of(site, name)
     loads = [address for address in Addresses(page).loads if not address.startswith("data:")]
-    assert sorted(loads) == ["assets/mathjax.js", "assets/plotly.min.js"]
-    assert all((site / address).stat().st_size > 500_000 for address in loads)
+    assert {"assets/page.css", "assets/page.js", "assets/mathjax.js", "assets/terms.js"} <= set(loads)
+    assert ("assets/plotly.min.js" in loads) == (name == "00_first"), "four megabytes, only where they draw"
+    assert all((site / address).stat().st_size > 1000 for address in loads)
     assert not re.search(r"@import|url\(\s*['\"]?http|importScripts|cdn\.|unpkg|jsdelivr|require\.js", page)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_link_inside_the_site_leads_somewhere(site, name):
+    for link in Addresses(text_of(site, name)).links:
+        if link is None or re.match(r"https?:|mailto:", link):
+            continue
+        file, _, anchor = link.partition("#")
+        target = site / file if file else site / f"{name}.html"
+        assert target.is_file(), link
+        if anchor:
+            assert f'id="{html.escape(anchor)}"' in target.read_text(encoding="utf-8"), link
 
 
 def test_links_lead_to_pages_and_one_without_a_page_is_plain_text(first):
     links = Addresses(first).links
-    assert [link for link in links if ".ipynb" in link] == []
-    assert links.count("01_second.html") == 3, "in the text, and above and below it"
+    assert [link for link in links if link and ".ipynb" in link] == []
+    assert links.count("01_second.html") == 2, "in the text and at its end"
     assert "01_second.html#2-Middle" in links
     assert "https://example.org/paper" in links
-    assert not any("09_absent" in link for link in links)
+    assert not any("09_absent" in link for link in links if link)
     assert 'title="not run here">an absent one</a>' in first
 
 
-def test_a_heading_can_be_linked_to(site):
-    assert 'id="2-Middle"' in (site / "01_second.html").read_text(encoding="utf-8")
-
-
 def test_pages_know_their_neighbours(site, first):
-    second = (site / "01_second.html").read_text(encoding="utf-8")
+    second = text_of(site, "01_second")
     for page, before, after in ((first, None, "01_second"), (second, "00_first", None)):
-        (above, below) = re.findall(r"<nav>(.*?)</nav>", page, re.DOTALL)
-        assert above == below
-        assert re.findall(r'href="(\w+)\.html">←', above) == ([before] if before else [])
-        assert re.findall(r'href="(\w+)\.html">[^<]* →', above) == ([after] if after else [])
-        assert '<a href="index.html">Course</a>' in above
+        assert re.findall(r'rel="prev" href="(\w+)\.html"', page) == ([before] if before else [])
+        assert re.findall(r'rel="next" href="(\w+)\.html"', page) == ([after] if after else [])
+        assert 'class="home" href="index.html"' in page
+
+
+def test_contents_at_the_side_name_sections_with_minutes_and_exercises(first):
+    (side,) = re.findall(r'<nav class="contents".*?</nav>', first, re.DOTALL)
+    assert re.findall(r'<a href="#([^"]+)" data-done>', side) == [
+        "1-Start", "2-The-end-of-$T$", "Exercise-1-%E2%98%85:-count-the-unmistakable",
+    ]  # fmt: skip
+    assert re.findall(r"<li[^>]*><a[^>]*>([^<]+)</a>(?:<span[^>]*>(\d+) min)?", side) == [
+        ("1 Start", "1"), ("2 The end of $T$", "1"), ("Exercise 1 ★: count the unmistakable", ""),
+    ]  # fmt: skip
+
+
+def test_the_line_of_contents_is_made_of_links(first):
+    line = re.search(r"<p><strong>Contents</strong>: (.*?)</p>", first)[1]
+    assert re.findall(r'href="#([^"]+)"', line) == ["1-Start", "2-The-end-of-$T$"]
+
+
+def test_a_long_section_takes_longer_to_read():
+    short, long = outline(
+        f'<h2 id="a">1 A</h2><p>{"word " * 100}</p><h2 id="b">2 B</h2><p>{"word " * 900}</p>'
+    )[1:]
+    assert (short.seconds, long.seconds) == (30, 270)
+    code = '<div class="cell {}"><pre>x = 1\ny = 2\n</pre></div>'
+    assert [outline(code.format(tag))[0].lines for tag in ("", "celltag_fold")] == [2, 0]
+
+
+def test_code_that_does_not_teach_is_folded_and_that_of_a_question_is_gone(first):
+    folded = re.search(r'<details class="folded"><summary>Code</summary>(.*?)</details>', first, re.DOTALL)[1]
+    assert "folded_away" in folded
+    assert folded.count("<div") == folded.count("</div>")
+    assert first.count('<details class="folded">') == 1
+    assert "secret" not in first
+
+
+def test_a_prediction_is_a_form_of_radio_buttons(first):
+    form = re.search(r'<form class="predict".*?</form>', first, re.DOTALL)[0]
+    assert re.findall(r'type="radio" name="(predict-\w+)" value="(\d)"', form) == [
+        (name, number) for name in re.findall(r'name="(predict-\w+)"', form)[:1] for number in "01"
+    ]
+    assert 'data-answer="1"' in form
+    assert re.findall(r'<p class="because" hidden>(.*?)</p>', form) == ["Count.", "It is."]
+    assert "Is $1&lt;2$?" in form
+    assert "<noscript><p><b>Predict.</b>" in first
 
 
 def test_titles_are_escaped(first, index):
     assert "<title>00 · Noise &amp; &lt;bold&gt; T_{ij}</title>" in first
-    assert '<a href="00_first.html">00 · Noise &amp; &lt;bold&gt; $T_{ij}$</a>' in index
+    assert 'href="00_first.html">00 · Noise &amp; &lt;bold&gt; $T_{ij}$</a>' in index
     assert "<bold>" not in index
 
 
@@ -152,38 +242,42 @@ def test_a_folded_solution_keeps_its_code(first):
     assert "def f(x):\n    return x &lt; 1" in text
 
 
-def test_claims_stand_out(first):
+def test_claims_stand_out(site, first):
     after = first.split('<div class="cell border-box-sizing code_cell rendered celltag_claim"')[1]
     assert "ok  one is one\nok  two is two" in after
-    assert ".celltag_claim .output_stream pre" in first
+    assert ".celltag_claim .output_stream pre" in (site / "assets/page.css").read_text(encoding="utf-8")
 
 
-def test_the_course_page_says_why_how_long_and_how_many_claims(index):
-    rows = [re.sub(r"<[^>]+>", "|", row) for row in re.findall(r"<tr>(.*?)</tr>", index, re.DOTALL)[1:]]
-    assert "Labels lie, and |who| believes them learns $\\tilde Y$." in rows[0]
-    assert "Paper" not in rows[0]
-    assert re.search(r"13 s\|+2\|", rows[0])
-    assert re.search(r"run earlier\|+1\|", rows[1])
+def test_the_foot_of_a_page_says_how_it_was_made(site, first):
+    assert "executed on this machine in 13 s; 2 claims were checked" in first
+    assert "executed earlier; 1 claims" in text_of(site, "01_second")
 
 
-def test_the_course_page_shows_a_small_picture_of_a_lesson_that_has_a_figure(index):
-    first, second = re.findall(r"<tr>(.*?)</tr>", index, re.DOTALL)[1:]
-    assert 'aria-label="A figure of 00 · Noise &amp; &lt;bold&gt; T_{ij}"' in first
-    assert '"staticPlot": true' in first
-    assert first.count("plotly-graph-div") == 1
-    assert "plotly-graph-div" not in second
+def test_the_index_tells_a_story_by_questions(index):
+    assert 'data-figure="memorisation_machine"' in index
+    cards = re.findall(r'<li class="card".*?</li>', index, re.DOTALL)
+    assert len(cards) == 2
+    assert "Labels lie: <em>who</em> believes them and learns $\\tilde Y$?" in cards[0]
+    assert "Paper" not in cards[0]
+    assert 'data-lesson="00_first" data-steps="3"' in cards[0]
+    assert "Part I: The idea" in index
+    assert "Part II" not in index, "a part without a page is left out"
+    assert not re.search(
+        r"\d s\b|claims", re.sub(r"<script.*?</script>|<style.*?</style>", "", index, flags=re.S)
+    )
+    routes = re.findall(r'<div class="route"><h2>(.*?)</h2>', index)
+    assert routes == ["One hour", "The whole theory"]
 
 
-def test_a_sheet_of_images_is_no_picture():
-    def figure(*traces):
-        data = {PLOTLY: {"data": list(traces), "layout": {}}}
-        return new_code_cell("draw", outputs=[new_output("display_data", data=data)])
+def test_the_routes_and_the_parts_name_notebooks_that_exist():
+    numbers = [source.stem[:2] for source in find()]
+    assert all(front.PARTS[0][3] <= number <= front.PARTS[-1][4] for number in numbers)
+    assert set(front.ROUTES[0][2]) == {"00", "02", "04", "09"} <= set(numbers)
 
-    sheet, line = figure({"type": "heatmap"}), figure({"type": "scatter", "y": [1]}, {"y": [2]})
-    crowd = figure(*[{"type": "scatter"}] * 40)
-    notebook = new_notebook(cells=[new_markdown_cell("# 01"), sheet, crowd, line])
-    assert len(lesson("01", notebook).picture["data"]) == 2
-    assert lesson("01", new_notebook(cells=[new_markdown_cell("# 01"), sheet, crowd])).picture is None
+
+def test_a_lesson_without_a_title_goes_by_its_name():
+    bare = lesson("05_bare", new_notebook(cells=[new_markdown_cell("Nothing here.")]))
+    assert (bare.title, bare.question) == ("05_bare", "")
 
 
 def test_a_notebook_that_is_not_named_has_no_page(tmp_path):
@@ -191,18 +285,137 @@ def test_a_notebook_that_is_not_named_has_no_page(tmp_path):
         nbformat.write(new_notebook(cells=[new_markdown_cell(f"# {name}")]), tmp_path / f"{name}.ipynb")
     build(tmp_path, ["01_b"])
     assert not (tmp_path / "00_a.html").exists()
-    assert "00_a" not in (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert "00_a" not in text_of(tmp_path, "index")
 
 
-def test_there_is_a_course_page_even_when_nothing_succeeded(tmp_path):
-    assert "<tbody></tbody>" in build(tmp_path, []).read_text(encoding="utf-8")
+# ------------------------------------------------------------------ search
 
 
-def test_a_lesson_without_a_title_goes_by_its_name():
-    bare = lesson("05_bare", new_notebook(cells=[new_markdown_cell("Nothing here.")]))
-    assert (bare.title, bare.why) == ("05_bare", "")
+def test_the_search_knows_every_section_and_its_words(site):
+    script = (site / "assets/search.js").read_text(encoding="utf-8")
+    data = json.loads(re.fullmatch(r"window\.courseSearch = (.*);\n", script)[1])
+    (number,) = (n for n, one in enumerate(data["sections"]) if one[1].startswith("Exercise-1"))
+    assert data["words"]["unmistakable"] == [-1 - number], "a word of a title"
+    page, _, title, _ = data["sections"][number]
+    assert data["pages"][page][0] == "00_first.html"
+    assert title == "Exercise 1 ★: count the unmistakable"
+    assert {file for file, _ in data["pages"]} == {f"{name}.html" for name in PAGES if name != "index"}
+    assert "secret" not in data["words"]
+    assert all(number < len(data["sections"]) for places in data["words"].values() for number in places)
 
 
-def test_the_style_is_inside_the_page(first):
-    assert (pages.ASSETS / "page.css").read_text(encoding="utf-8") in first
-    assert "prefers-color-scheme: dark" in first
+# ------------------------------------------------------------------ pages to look things up
+
+
+TEX = {  # what the formulas of the cheat sheet are written with
+    r"\\tfrac\{((?:[^{}]|\{[^{}]*\})*)\}\{((?:[^{}]|\{[^{}]*\})*)\}": r"((\1)/(\2))",
+    r"\\sqrt\{([^{}]*)\}": r"sqrt(\1)",
+    r"\|([^|]*)\|": r"abs(\1)",
+    r"e\^\{([^{}]*)\}": r"exp(\1)",
+    r"\^\{2\}": "**2",
+    r"\\(log|tanh)": r"\1",
+    r"(?<=[\w)])\s*(?=(?:log|tanh|abs|sqrt)\()|(?<=\))(?=[\w(])|(?<=\d)(?=[a-z(])": "*",
+}
+
+
+def evaluated(tex, **values):
+    """A formula of the cheat sheet as a number."""
+    for pattern, python in TEX.items():
+        while re.search(pattern, tex) and (new := re.sub(pattern, python, tex)) != tex:
+            tex = new
+    known = {name: getattr(math, name) for name in ("log", "tanh", "sqrt", "exp")}
+    return eval(tex, {"abs": abs, "W": lambda x: float(lambertw(x).real), **known}, values)
+
+
+@pytest.mark.parametrize("name", DIVERGENCES)
+def test_the_formulas_of_the_cheat_sheet_are_those_of_the_rows(name):
+    row, written = DIVERGENCES[name], cheat_sheet.FORMULAS[name]
+    for number in (0.2, 0.7, 1.0, 1.9, 3.2):
+        v = torch.tensor(number, dtype=torch.float64)
+        u = row.derivative(v)
+        assert evaluated(written.generator, r=number) == pytest.approx(row.f(v).item(), abs=1e-12)
+        assert evaluated(written.conjugate, u=u.item()) == pytest.approx(row.conjugate(u).item(), abs=1e-9)
+        assert evaluated(written.activation, v=number) == pytest.approx(row.activation(v).item(), abs=1e-12)
+
+
+def test_the_cheat_sheet_has_every_divergence_and_says_whose_rankings_stay(site):
+    page = text_of(site, "cheat_sheet")
+    rows = re.findall(r"<tr><th scope=\"row\"><span.*?</tr>", page)
+    assert len(rows) == len(DIVERGENCES)
+    stays = [
+        title
+        for row in rows
+        for title in re.findall(r"</span>(.*?)</th>", row)
+        if "every ranking stays" in row
+    ]
+    assert stays == ["Total variation", "Pearson χ²"]
+
+
+def test_terms_are_explained_once_each():
+    listed = notation.terms()
+    words = [word.casefold() for group, *_ in listed for word in group]
+    assert len(words) == len(set(words))
+    anchors = [one.anchor for group in notation.SYMBOLS.values() for one in group]
+    assert len(anchors) == len(set(anchors))
+    assert {anchor for *_, anchor in listed} <= set(anchors)
+    assert "transition matrix" in words
+
+
+def codes(node):
+    if isinstance(node, choice.Advice):
+        return [node.code]
+    return [code for to in node.answers.values() for code in codes(to)]
+
+
+@pytest.mark.parametrize("code", codes(choice.TREE))
+def test_every_line_of_the_decision_tree_runs(code):
+    T = noise.symmetric(0.2, num_classes=3)
+    loss = eval(code, {**vars(losses), "K": 3, "T": T, "T_estimated": T})
+    assert loss(torch.randn(8, 3), torch.randint(3, (8,))).isfinite()
+
+
+def test_the_page_of_results_has_every_run_with_its_commit(site):
+    page = text_of(site, "results")
+    runs = pd.read_csv(RESULTS / "accuracies.csv", dtype={"commit": str})
+    assert (
+        page.split('id="other-files"')[0].count(f"<td>{runs['commit'].iloc[0]}</td>")
+        == (runs["commit"] == runs["commit"].iloc[0]).sum()
+    )
+    rows = re.findall(r'<tr data-dataset="([^"]+)" data-noise="([^"]+)" data-method="([^"]+)"', page)
+    assert set(rows) == set(zip(runs["dataset"], runs["noise"], runs["method"], strict=True))
+    for name in ("dataset", "noise", "method", "mode"):
+        select = re.search(rf'<select name="{name}">(.*?)</select>', page, re.DOTALL)[1]
+        assert set(re.findall(r'value="([^"]+)"', select)) == set(runs[name].astype(str))
+
+
+def test_without_results_the_page_says_so(tmp_path):
+    assert "no results here yet" in results.results(tmp_path)
+
+
+def test_references_have_links_and_entries_of_their_own(site):
+    keys = [one.key for one in references.REFERENCES]
+    assert len(keys) == len(set(keys))
+    assert keys[0] == "wei2021when"
+    for one in references.REFERENCES:
+        assert one.url.startswith("https://")
+        assert one.bibtex().count("{") == one.bibtex().count("}")
+    assert text_of(site, "references").count("@inproceedings{wei2021when,") == 2
+
+
+def test_a_reference_is_found_by_its_title_and_one_that_is_unknown_is_listed(site):
+    def found(item):
+        return [one.year for one in references.cited(item)]
+
+    assert found("N. Natarajan et al., *Learning with Noisy Labels*, NeurIPS 2013") == [2013]
+    assert found(
+        "J. Wei et al., *Learning with Noisy Labels Revisited: A Study Using Real-World Human Annotations*"
+    ) == [2022]
+    assert found("A. Nobody, *A book that is not there*, 2031") == []
+    cells = [
+        new_markdown_cell(
+            "# 00\n\n## Further reading\n- A. Nobody, *Not there*, 2031: why.\n\n## To be continued"
+        )
+    ]
+    notebook = new_notebook(cells=cells)
+    page = references.references([lesson("00_a", notebook)], [notebook])
+    assert "A. Nobody, <em>Not there</em>, 2031: why." in page

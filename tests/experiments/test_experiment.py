@@ -110,7 +110,8 @@ def test_half_a_result_is_none(short, tmp_path, left):
     path = tmp_path / "result.json"
     path.write_text(left(path.read_text()))
     assert stored_result(QUICK_TV, tmp_path) is None
-    trained, _, again = epochs(QUICK_TV, tmp_path)
+    with pytest.warns(UserWarning, match=r"result\.json is not .*; it is being run again now$"):
+        trained, _, again = epochs(QUICK_TV, tmp_path)
     assert trained == 3
     assert results.read_result(path) == again
     assert again["accuracy_last"] == result["accuracy_last"]

@@ -1,5 +1,6 @@
 """The networks: their shapes, sizes, shortcuts and what they refuse."""
 
+import argparse
 import hashlib
 import io
 import re
@@ -323,6 +324,22 @@ def test_resnet50_starts_from_weights_with_a_new_last_layer(published, monkeypat
     assert path.exists()
     monkeypatch.setenv("FDIV_OFFLINE", "1")
     assert resnet50().conv1.weight.equal(state["conv1.weight"])  # from torch's cache, without the network
+
+
+def test_weights_run_no_program(published, monkeypatch):
+    """A file with the right hash is still read as weights alone."""
+    path, _ = published
+    host = path.parent.parent.parent / "host"
+    data = io.BytesIO()
+    torch.save({"conv1.weight": argparse.Namespace()}, data)
+    name = f"resnet50-{hashlib.sha256(data.getvalue()).hexdigest()[:8]}.pth"
+    (host / name).write_bytes(data.getvalue())
+    monkeypatch.setattr(
+        torchvision.models.ResNet50_Weights.IMAGENET1K_V1.value, "url", (host / name).as_uri()
+    )
+    monkeypatch.setenv("FDIV_OFFLINE", "0")
+    with pytest.raises(WeightsMissing, match="could not be fetched"):
+        resnet50()
 
 
 def test_a_flipped_bit_in_the_weights_is_seen(published, monkeypatch):

@@ -1,0 +1,116 @@
+"""Which loss for my labels? A few questions, and one line of code at the end of each path."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fdiv.course.prediction import inline
+from fdiv.course.site.lessons import Lesson
+
+
+@dataclass(frozen=True)
+class Advice:
+    """The end of a path.
+
+    code: one expression, with ``K`` classes and, where it is known, the matrix ``T``.
+    why: one or two sentences, in Markdown.
+    notebooks: the numbers of those that show it.
+    """
+
+    code: str
+    why: str
+    notebooks: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question with its answers, each of which leads to another question or to an advice."""
+
+    asks: str
+    answers: dict[str, Question | Advice]
+
+
+TREE = Question(
+    "Do you know how the labels went wrong?",
+    {
+        "Yes: I have the transition matrix T, from repeated labels or a checked sample": Advice(
+            'FDivLoss("kl", K, transition=T, correction="forward")',
+            "Told $T$, the model learns the clean posterior, whatever the noise. Train with the loss for an "
+            "unknown $T$ first, as a warm-up. `T` need not be exact.",
+            ("09",),
+        ),
+        "No": Question(
+            "Does some class lose more than half of its labels to one other class?",
+            {
+                "Yes, or I fear so": Question(
+                    "Are the classes about equally frequent among the given labels?",
+                    {
+                        "Yes": Advice(
+                            'FDivLoss("pearson", K, score="logit")',
+                            "The most frequent label of such a class is wrong, so fitting the labels cannot "
+                            "work. Free scores learn the ratio of joint and product instead, which still "
+                            "points to the right class.",
+                            ("02", "09"),
+                        ),
+                        "No": Advice(
+                            'FDivLoss("kl", K, transition=T_estimated, correction="forward")',
+                            "Estimate $T$ from a model that was trained with cross-entropy, then put it into "
+                            "the model. With rare classes the estimate is rough: look at its error bars.",
+                            ("09",),
+                        ),
+                    },
+                ),
+                "No: errors are spread, or rare": Question(
+                    "Is one class much more frequent than the others?",
+                    {
+                        "No": Advice(
+                            'FDivLoss("tv", K)',
+                            "Total variation ranks classifiers as clean labels do under uniform noise, "
+                            "bends least under other noise, and needs to know nothing. The one to try first.",
+                            ("00", "03", "04"),
+                        ),
+                        "Yes": Advice(
+                            "CrossEntropy(K)",
+                            "A loss that compares with a random label gives up rare classes under strong "
+                            "imbalance. Use cross-entropy, stop early by noisy validation labels, and "
+                            "compare it with total variation there.",
+                            ("05", "12"),
+                        ),
+                    },
+                ),
+            },
+        ),
+    },
+)
+
+
+def choice(lessons: Sequence[Lesson]) -> str:
+    """Return the body of the page."""
+    return (
+        "<h1>Which loss for my labels?</h1><p>Open the answer that fits. Each path ends in one line of code "
+        "for <code>K</code> classes; a loss takes logits and labels, like <code>nn.CrossEntropyLoss</code>. "
+        '<a href="own_data.html">Your own data</a> has the rest.</p>'
+        f'<div class="tree">{_node(TREE, lessons)}</div>'
+    )
+
+
+def _node(node: Question | Advice, lessons: Sequence[Lesson]) -> str:
+    if isinstance(node, Advice):
+        links = [
+            f'<a href="{one.name}.html">{html.escape(one.title)}</a>'
+            for number in node.notebooks
+            for one in lessons
+            if one.name.startswith(number)
+        ]
+        shown = f"<p>Shown in {', '.join(links)}.</p>" if links else ""
+        return (
+            f'<div class="advice"><pre><code>{html.escape(node.code)}</code></pre>'
+            f"<p>{inline(node.why)}</p>{shown}</div>"
+        )
+    answers = "".join(
+        f"<details><summary>{html.escape(answer)}</summary>{_node(to, lessons)}</details>"
+        for answer, to in node.answers.items()
+    )
+    return f'<p class="asks">{inline(node.asks)}</p>{answers}'

@@ -1,0 +1,106 @@
+"""Every number that was measured, from data/results: a table to filter, each cell with its runs on demand."""
+
+from __future__ import annotations
+
+import html
+from pathlib import Path
+
+import pandas as pd
+
+from fdiv.datasets import CATALOGUE
+from fdiv.experiments.report import TOLD, cell
+from fdiv.experiments.results import accuracy_column, titled
+from fdiv.files import RESULTS
+from fdiv.learning.methods import METHODS
+
+RUNS = "accuracies.csv"
+FILTERS = ("dataset", "noise", "method", "mode")
+WAY = ["correction", "transition", "variant"]
+ACCURACY = accuracy_column("noisy-objective")
+# Of each run: what is shown on demand, and what it is called there.
+PROVENANCE = {
+    "seed": "seed", ACCURACY: "accuracy", "accuracy_last": "at the last epoch", "epochs": "epochs",
+    "recipe": "recipe", "seconds": "seconds", "commit": "commit", "torch": "torch", "device": "device",
+    "date": "date",
+}  # fmt: skip
+MOST = 600  # rows of another file that a page shows
+
+
+def results(folder: Path = RESULTS) -> str:
+    """Return the body of the page of results, made from the files in ``folder``."""
+    path = folder / RUNS
+    head = "<h1>Results</h1>"
+    if not path.is_file():
+        return (
+            f"{head}<p>There are no results here yet: <code>fdiv results</code> collects finished runs.</p>"
+        )
+    runs = pd.read_csv(path, dtype={"commit": str})
+    groups = list(runs.groupby([*FILTERS, *WAY], sort=False, dropna=False))
+    others = [one for one in sorted(folder.glob("*.csv")) if one.name != RUNS]
+    return (
+        f"{head}<p>Accuracy on clean test data in percent, at the epoch chosen on noisy validation data: "
+        "mean ± standard deviation (number of seeds). Open a number to see its runs, each with the commit "
+        f"that made it. {len(runs)} runs, {len(groups)} rows.</p>"
+        f'<form class="filters" role="group" aria-label="Filters">{_filters(runs)}</form>'
+        '<p class="shown" role="status"></p>'
+        '<table class="results"><thead><tr><th>dataset</th><th>noise</th><th>method</th><th>mode</th>'
+        f"<th>accuracy</th></tr></thead><tbody>{''.join(_row(*group) for group in groups)}</tbody></table>"
+        f'<h2 id="other-files">Other files</h2>{"".join(_other(one) for one in others)}'
+    )
+
+
+def _filters(runs: pd.DataFrame) -> str:
+    return "".join(
+        f'<label>{name} <select name="{name}"><option value="">all</option>{_options(runs[name])}'
+        "</select></label>"
+        for name in FILTERS
+    )
+
+
+def _options(values: pd.Series) -> str:
+    counts = values.astype(str).value_counts(sort=False)
+    order = [name for name in METHODS if name in counts.index] if values.name == "method" else counts.index
+    rest = [name for name in counts.index if name not in order]
+    return "".join(
+        f'<option value="{html.escape(one)}">{html.escape(_title(str(values.name), one))}</option>'
+        for one in [*order, *rest]
+    )
+
+
+def _title(column: str, value: str) -> str:
+    if column == "method":
+        return METHODS[value].title if value in METHODS else value
+    return CATALOGUE[value].title if column == "dataset" and value in CATALOGUE else value
+
+
+def _row(key: tuple, runs: pd.DataFrame) -> str:
+    values = dict(zip([*FILTERS, *WAY], key, strict=True))
+    data = " ".join(f'data-{name}="{html.escape(str(values[name]))}"' for name in FILTERS)
+    cells = [
+        _title("dataset", values["dataset"]),
+        values["noise"],
+        _way(runs, values["variant"]),
+        values["mode"],
+    ]
+    shown = runs[[name for name in PROVENANCE if name in runs]].rename(columns=PROVENANCE)
+    table = shown.to_html(index=False, border=0, na_rep="", float_format=lambda x: f"{x:.4g}", classes="runs")
+    return (
+        f"<tr {data}>{''.join(f'<td>{html.escape(str(one))}</td>' for one in cells)}"
+        f"<td><details><summary>{cell(runs[ACCURACY])}</summary>{table}</details></td></tr>"
+    )
+
+
+def _way(runs: pd.DataFrame, variant: str) -> str:
+    """The method with what was done to it and what it was told, as the tables call it."""
+    known = runs[runs["method"].isin(list(METHODS))]
+    if known.empty:
+        return str(runs["method"].iloc[0])
+    one = titled(known.head(1)).iloc[0]
+    return ", ".join(filter(None, [one["way"], TOLD[one["told"]], "" if variant == "paper" else variant]))
+
+
+def _other(path: Path) -> str:
+    table = pd.read_csv(path)
+    shown = table.head(MOST).to_html(index=False, border=0, na_rep="", float_format=lambda x: f"{x:.4g}")
+    more = "" if len(table) <= MOST else f"<p>The first {MOST} of {len(table)} rows.</p>"
+    return f"<details><summary>{path.name} ({len(table)} rows)</summary>{more}{shown}</details>"

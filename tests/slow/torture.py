@@ -1,0 +1,1174 @@
+"""Bad luck and bad input, in thousands: every case ends well, or is refused by one sentence of ours.
+
+``make torture`` runs every kind of fault some hundred times and prints a table: cases, good, refused, bad.
+``make test`` runs each kind a few times, see test_torture.py. A case is
+
+* good, if the call returned and what it returned is right, which the case itself checks;
+* refused, if our own code raised one sentence, or the command ended with one on stderr and exit code 2;
+* bad otherwise: a traceback from elsewhere, a sentence of many lines, a wrong value taken for a right one.
+
+    python tests/slow/torture.py [--cases 200] [--seed 0] [--only checkpoint]
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import csv
+import functools
+import gzip
+import importlib
+import io
+import json
+import math
+import os
+import pickle
+import random
+import signal
+import string
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+import traceback
+import warnings
+import zipfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import numpy as np
+import torch
+import yaml
+
+import fdiv
+from fdiv import noise
+from fdiv.course import exercises, lesson, notebooks
+from fdiv.course.exercises import Exercise
+from fdiv.datasets import ImageFiles, clothing, mirrors, noisy_data
+from fdiv.experiments import grid, results
+from fdiv.experiments.experiment import Experiment, plan
+from fdiv.files import RESULTS, offline, write_state, write_text
+from fdiv.learning.losses import DMI, FDivLoss
+from fdiv.learning.methods import METHODS, build_loss
+from fdiv.learning.runs import read_state
+from fdiv.learning.training import fit
+from fdiv.names import choose
+from fdiv.noise.estimate import estimate_transition
+from fdiv.theory.divergences import DIVERGENCES
+
+GOOD, REFUSED = "good", "refused"
+OURS = (str(Path(fdiv.__file__).parent), str(Path(__file__).parents[1]))
+LONGEST = 1500  # characters of a sentence that names many choices
+TOYS = Path(__file__).parents[1] / "toys"
+
+
+class Bad(AssertionError):
+    """A fault that was neither survived nor refused."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of fault: ``case`` makes one with random numbers and a fresh folder, and says how it ended.
+
+    share: how many cases there are for one of another kind; below 1 for what starts processes.
+    """
+
+    name: str
+    case: Callable[[random.Random, Path], str]
+    share: float = 1.0
+
+
+KINDS: dict[str, Kind] = {}
+
+
+def kind(name: str, share: float = 1.0) -> Callable[[Callable], Callable]:
+    """Register a case."""
+
+    def add(case: Callable[[random.Random, Path], str]) -> Callable:
+        KINDS[name] = Kind(name, case, share)
+        return case
+
+    return add
+
+
+def refused(error: BaseException, *mentions: str) -> str:
+    """``REFUSED`` if ``error`` is one sentence raised by our own code that names ``mentions``."""
+    said = str(error)
+    place = traceback.extract_tb(error.__traceback__)[-1].filename
+    if not isinstance(error, ValueError | TypeError | OSError | RuntimeError):
+        raise Bad(f"{type(error).__name__}: {said}") from error
+    if not place.startswith(OURS):
+        raise Bad(f"raised in {place}: {type(error).__name__}: {said}") from error
+    if not said.strip() or "\n" in said.strip() or len(said) > LONGEST:
+        raise Bad(f"not one sentence: {said[:200]!r}") from error
+    for word in mentions:
+        if word not in said:
+            raise Bad(f"does not name {word}: {said}") from error
+    return REFUSED
+
+
+def ends(call: Callable[[], Any], right: Callable[[Any], bool] = lambda _: True, *mentions: str) -> str:
+    """How ``call`` ends: good where its value is ``right``, refused where it says why not."""
+    with warnings.catch_warnings(record=True):
+        warnings.simplefilter("always")
+        try:
+            value = call()
+        except Exception as error:
+            return refused(error, *mentions)
+    if not right(value):
+        raise Bad(f"accepted, and wrong: {str(value)[:200]}")
+    return GOOD
+
+
+def command(*arguments: str) -> str:
+    """How the command ends in this process: exit code 0, or 2 with one sentence on stderr."""
+    from fdiv.__main__ import main
+
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            code = main(arguments)
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+    said = err.getvalue()
+    if "Traceback" in said:
+        raise Bad(f"{arguments}: {said[-300:]}")
+    if code == 0:
+        return GOOD
+    if code != 2 or not said.strip():
+        raise Bad(f"{arguments}: exit code {code}, stderr {said[:200]!r}")
+    usage = "usage:" in said
+    if not usage and len(said.strip().splitlines()) != 1:
+        raise Bad(f"{arguments}: not one sentence: {said[:300]!r}")
+    return REFUSED
+
+
+def flip(data: bytes, rng: random.Random) -> bytes:
+    """``data`` with one bit turned."""
+    changed = bytearray(data)
+    changed[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+    return bytes(changed)
+
+
+def cut(data: bytes, rng: random.Random) -> bytes:
+    """``data`` without its end."""
+    return data[: rng.randrange(len(data))]
+
+
+def junk(rng: random.Random, length: int = 200) -> bytes:
+    return rng.randbytes(rng.randrange(length))
+
+
+def word(rng: random.Random) -> str:
+    letters = string.ascii_letters + string.digits + "-_=.,:/\\ äß🙂{}[]()'\"%$#@!*&\t"
+    return "".join(rng.choices(letters, k=rng.randrange(12)))
+
+
+def value(rng: random.Random, depth: int = 0) -> Any:
+    """Anything that a person, a file or a program might hand over."""
+    numbers = [0, rng.randrange(-5, 12), rng.uniform(-3, 3), 10 ** rng.randrange(40), 1j]
+    odd = [math.nan, math.inf, -math.inf, np.float32(0.5), torch.tensor(0.3), np.array([0.2, math.nan])]
+    plain = [*numbers, *odd, None, True, "", "tv", "mnist", "uniform-high", word(rng), b"bytes"]
+    nested = [
+        lambda: [value(rng, depth + 1) for _ in range(rng.randrange(4))],
+        lambda: {word(rng): value(rng, depth + 1) for _ in range(rng.randrange(3))},
+        lambda: tuple(value(rng, depth + 1) for _ in range(rng.randrange(3))),
+    ]
+    chosen = rng.choice(plain if depth > 1 else plain + nested)
+    return chosen() if callable(chosen) else chosen
+
+
+# ------------------------------------------------------------------ checkpoints and results on the disk
+
+
+@functools.cache
+def checkpoint() -> tuple[bytes, dict[str, Any]]:
+    state = {"epoch": 3, "weights": {"a": torch.arange(50.0), "b": torch.ones(4, 4)}, "note": "kept"}
+    with tempfile.TemporaryDirectory() as folder:
+        write_state(state, Path(folder, "a.pt"))
+        return Path(folder, "a.pt").read_bytes(), state
+
+
+def same_state(read: dict[str, Any]) -> bool:
+    _, state = checkpoint()
+    weights = {name: tensor.tolist() for name, tensor in read.get("weights", {}).items()}
+    return (
+        weights == {name: tensor.tolist() for name, tensor in state["weights"].items()}
+        and read["epoch"] == state["epoch"]
+        and read["note"] == state["note"]
+    )
+
+
+def damaged_checkpoint(damage: Callable[[bytes, random.Random], bytes]) -> Callable:
+    def case(rng: random.Random, folder: Path) -> str:
+        path = folder / "tv.pt"
+        path.write_bytes(damage(checkpoint()[0], rng))
+        return ends(lambda: read_state(path), same_state, str(path))
+
+    return case
+
+
+kind("checkpoint: a flipped bit")(damaged_checkpoint(flip))
+kind("checkpoint: cut off")(damaged_checkpoint(cut))
+kind("checkpoint: empty", 0.05)(damaged_checkpoint(lambda data, rng: b""))
+kind("checkpoint: junk")(damaged_checkpoint(lambda data, rng: junk(rng)))
+kind("checkpoint: two bits")(damaged_checkpoint(lambda data, rng: flip(flip(data, rng), rng)))
+kind("checkpoint: a byte doubled")(
+    damaged_checkpoint(
+        lambda data, rng: (lambda n: data[:n] + data[n : n + 1] + data[n:])(rng.randrange(len(data)))
+    )
+)
+
+
+@kind("checkpoint: another program's", 0.3)
+def _(rng: random.Random, folder: Path) -> str:
+    path = folder / "tv.pt"
+    torch.save({word(rng): value(rng)} if rng.random() < 0.5 else torch.ones(2), path)
+    split = noisy_data("digits", "uniform-low").split
+    short = plan(Experiment(dataset="digits", noise="uniform-low", method="tv")).recipe
+    return ends(lambda: fit(split, "tv", short, folder=folder, progress=False), lambda _: False, str(path))
+
+
+class Planted:
+    """Runs a command when it is unpickled by somebody careless."""
+
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def __reduce__(self) -> tuple:
+        return (os.mkdir, (str(self.mark),))
+
+
+@kind("checkpoint: a planted program", 0.3)
+def _(rng: random.Random, folder: Path) -> str:
+    path, mark = folder / "tv.pt", folder / "hacked"
+    torch.save({"epoch": Planted(mark)}, path)
+    ended = ends(lambda: read_state(path), lambda _: False, str(path))
+    if mark.exists():
+        raise Bad("a checkpoint ran a program")
+    return ended
+
+
+@functools.cache
+def result() -> dict[str, Any]:
+    row = results.our_accuracies().iloc[0].to_dict()
+    return {
+        name: kind_(row[name]) for name, (kind_, _, _) in results.COLUMNS.items() if row[name] == row[name]
+    } | {
+        "diagnosis": "",
+        "labels": "ours",
+        "memorised_last": 0.5,
+    }
+
+
+def damaged_result(damage: Callable[[bytes, random.Random], bytes]) -> Callable:
+    def case(rng: random.Random, folder: Path) -> str:
+        path = folder / "result.json"
+        results.write_result(result(), path)
+        path.write_bytes(damage(path.read_bytes(), rng))
+        return ends(lambda: results.read_result(path), lambda read: read == result(), str(path))
+
+    return case
+
+
+kind("result: a flipped bit")(damaged_result(flip))
+kind("result: cut off")(damaged_result(cut))
+kind("result: junk")(damaged_result(lambda data, rng: junk(rng)))
+kind("result: other JSON")(damaged_result(lambda data, rng: json.dumps(value(rng), default=str).encode()))
+kind("result: nested deeply", 0.05)(damaged_result(lambda data, rng: b"[" * rng.randrange(1, 200_000)))
+
+
+@kind("result: a value changed by hand")
+def _(rng: random.Random, folder: Path) -> str:
+    path = folder / "result.json"
+    results.write_result(result(), path)
+    text = json.loads(path.read_text())
+    name = rng.choice(list(text))
+    text[name] = value(rng)
+    path.write_text(json.dumps(text, default=str))
+    return ends(lambda: results.read_result(path), lambda read: read == result(), str(path))
+
+
+@kind("result: a field that cannot be, collected")
+def _(rng: random.Random, folder: Path) -> str:
+    changed = result() | {
+        rng.choice([*results.COLUMNS, "banana"]): json.loads(json.dumps(value(rng), default=str))
+    }
+    path = folder / "result.json"
+    try:
+        results.write_result(changed, path)
+    except (TypeError, ValueError):
+        return REFUSED
+    return ends(lambda: results.check_row(results.read_result(path), str(path)), lambda _: True, str(path))
+
+
+@functools.cache
+def table() -> str:
+    lines = (RESULTS / "accuracies.csv").read_text(encoding="utf-8").splitlines(keepends=True)
+    return "".join(lines[:12])
+
+
+def read_table(folder: Path, data: bytes, right: Callable[[Any], bool] = lambda _: True) -> str:
+    path = folder / "accuracies.csv"
+    path.write_bytes(data)
+    return ends(lambda: results.read_table(path), right, str(path))
+
+
+@kind("table: cut off")
+def _(rng: random.Random, folder: Path) -> str:
+    data = table().encode()
+    kept = cut(data, rng)
+    return read_table(folder, kept, lambda _: kept.endswith(b"\n"))
+
+
+@kind("table: the marks of a merge")
+def _(rng: random.Random, folder: Path) -> str:
+    lines = table().splitlines(keepends=True)
+    lines.insert(rng.randrange(len(lines)), rng.choice(["<<<<<<< HEAD\n", "=======\n", ">>>>>>> main\n"]))
+    return read_table(folder, "".join(lines).encode(), lambda _: False)
+
+
+def changed_cell(rng: random.Random, new: Callable[[str], str]) -> bytes:
+    rows = list(csv.reader(io.StringIO(table())))
+    row = rows[rng.randrange(1, len(rows))]
+    column = rng.randrange(len(row))
+    row[column] = new(rows[0][column])
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(rows)
+    return out.getvalue().encode("utf-8", "surrogatepass")
+
+
+@kind("table: a value that cannot be")
+def _(rng: random.Random, folder: Path) -> str:
+    wrong = {
+        "seed": "-1",
+        "epochs": "0",
+        "run": "banana",
+        "date": "today",
+        "seconds": "-2",
+        "threads": "half",
+    }
+    shares = rng.choice(["7.5", "banana", "-0.1", "inf", "nan"])
+
+    def new(column: str) -> str:
+        if column == "memorised_last" and shares == "nan":
+            return "2"
+        return wrong.get(column, shares if column.startswith(("accuracy", "memorised")) else "two\nlines")
+
+    return read_table(folder, changed_cell(rng, new), lambda _: False)
+
+
+@kind("table: any value")
+def _(rng: random.Random, folder: Path) -> str:
+    return read_table(folder, changed_cell(rng, lambda column: str(value(rng))))
+
+
+@kind("table: a row twice")
+def _(rng: random.Random, folder: Path) -> str:
+    lines = table().splitlines(keepends=True)
+    lines.insert(rng.randrange(1, len(lines)), rng.choice(lines[1:]))
+    return read_table(folder, "".join(lines).encode(), lambda _: False)
+
+
+@kind("table: another column")
+def _(rng: random.Random, folder: Path) -> str:
+    lines = table().splitlines()
+    if rng.random() < 0.5:
+        lines = [f"{line},{extra}" for line, extra in zip(lines, ["banana", *"1" * 20], strict=False)]
+    else:
+        lines = [line.rpartition(",")[0] for line in lines]
+    return read_table(folder, ("\n".join(lines) + "\n").encode(), lambda _: False)
+
+
+@kind("table: junk")
+def _(rng: random.Random, folder: Path) -> str:
+    return read_table(folder, junk(rng, 2000), lambda _: False)
+
+
+@kind("files: a write that fails half-way")
+def _(rng: random.Random, folder: Path) -> str:
+    path = folder / "note.txt"
+    write_text("the old one", path)
+    try:
+        with fdiv.files.replacing(path) as temporary:
+            temporary.write_text("the new" * rng.randrange(1000))
+            raise rng.choice([OSError(28, "No space left on device"), KeyboardInterrupt(), MemoryError()])
+    except BaseException:
+        pass
+    if path.read_text() != "the old one" or len(list(folder.iterdir())) != 1:
+        raise Bad(f"{path} is {path.read_text()[:40]!r} beside {sorted(os.listdir(folder))}")
+    return GOOD
+
+
+@kind("files: two that write at once", 0.3)
+def _(rng: random.Random, folder: Path) -> str:
+    path, texts = folder / "note.txt", [letter * rng.randrange(1, 100_000) for letter in "abcd"]
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda text: write_text(text, path), texts))
+    if path.read_text() not in texts or len(list(folder.iterdir())) != 1:
+        raise Bad("a file of two halves")
+    return GOOD
+
+
+# ------------------------------------------------------------------ grids, command lines, names, environment
+
+
+def yaml_case(rng: random.Random, folder: Path, text: str) -> str:
+    path = folder / "mine.yml"
+    path.write_text(text, encoding="utf-8")
+    return ends(lambda: grid.expand(str(path), "quick"), lambda runs: len(runs) > 0, str(path))
+
+
+@kind("grid file: any values")
+def _(rng: random.Random, folder: Path) -> str:
+    fields = {
+        name: json.loads(json.dumps(value(rng), default=str))
+        for name in rng.sample(results.FIELDS, rng.randrange(1, 8))
+    }
+    good = {"dataset": "mnist", "noise": "uniform-high", "method": "tv"}
+    return yaml_case(rng, folder, yaml.safe_dump(good | fields if rng.random() < 0.7 else fields))
+
+
+@kind("grid file: any structure")
+def _(rng: random.Random, folder: Path) -> str:
+    return yaml_case(rng, folder, yaml.safe_dump(json.loads(json.dumps(value(rng), default=str))))
+
+
+@kind("grid file: any letters")
+def _(rng: random.Random, folder: Path) -> str:
+    return yaml_case(
+        rng,
+        folder,
+        "".join(word(rng) + rng.choice([":", "\n", "- ", " ", "&a", "*a", "{"]) for _ in range(9)),
+    )
+
+
+@kind("grid file: a key twice")
+def _(rng: random.Random, folder: Path) -> str:
+    name, again = rng.choice(["method", "noise", "dataset"]), rng.choice([str.upper, str, str.title])
+    lines = [
+        "dataset: mnist",
+        "noise: uniform-high",
+        "method: tv",
+        f"{again(name)}: {rng.choice(['kl', 'ce', 'mnist'])}",
+    ]
+    rng.shuffle(lines)
+    path = folder / "mine.yml"
+    path.write_text("\n".join(lines))
+    return ends(lambda: grid.expand(str(path), "quick"), lambda _: False, str(path))
+
+
+@kind("grid file: nested deeply", 0.05)
+def _(rng: random.Random, folder: Path) -> str:
+    return yaml_case(rng, folder, "[" * rng.randrange(1000, 20_000))
+
+
+@kind("grid: --only and --set")
+def _(rng: random.Random, folder: Path) -> str:
+    texts = [
+        rng.choice(
+            ["method=tv", "method=kl", "seed=0", "dataset=mnist", f"{word(rng)}={word(rng)}", word(rng)]
+        )
+        for _ in range(rng.randrange(1, 4))
+    ]
+    runs = expanded()
+
+    def right(chosen: list[Experiment]) -> bool:
+        for name, values in grid.fields_of(texts).items():
+            known = [str(getattr(run, name)) for run in runs]
+            allowed = {choose(name, one, known) for one in values}
+            if not {str(getattr(run, name)) for run in chosen} <= allowed:
+                return False
+        return True
+
+    return ends(lambda: grid.select(runs, grid.fields_of(texts)), right)
+
+
+@functools.cache
+def expanded() -> list[Experiment]:
+    return grid.expand("clean", "quick")
+
+
+@kind("grid: any number of seeds")
+def _(rng: random.Random, folder: Path) -> str:
+    seeds = rng.choice([-1, 0, 1, 2, 10**8, 10**12])
+    return ends(lambda: grid.expand("clean", "quick", seeds), lambda runs: 0 < len(runs) <= 96)
+
+
+@kind("grid: any name of a file")
+def _(rng: random.Random, folder: Path) -> str:
+    name = word(rng) + rng.choice([".yml", ".yaml", "", "/../..", "\0"])
+    return ends(lambda: grid.grid_name(name), lambda stem: "/" not in stem and not stem.startswith("."))
+
+
+@kind("command: any words")
+def _(rng: random.Random, folder: Path) -> str:
+    words = (
+        "run refresh grid train results --mode --noise --method -p --only --dry-run --seeds --workers --out"
+    )
+    words = [*words.split(), "quick", "99", "nope", "--help", "--version", word(rng), word(rng)]
+    arguments = [rng.choice(words) for _ in range(rng.randrange(5))]
+    if arguments[:1] in (["run"], ["refresh"], ["check"], ["results"]):
+        arguments.insert(1, "99_no_such_notebook")
+    return command(*arguments)
+
+
+@kind("command: train, one word wrong")
+def _(rng: random.Random, folder: Path) -> str:
+    options = {"--noise": "uniform-low", "--method": "tv", "--mode": "quick", "--seed": "0"}
+    options |= {"--correction": "none", "--transition": "estimated", "--variant": "paper"}
+    wrong = rng.choice(list(options))
+    options[wrong] = "?" + word(rng)
+    return command("train", "digits", *(part for pair in options.items() for part in pair))
+
+
+@kind("command: train, any dataset")
+def _(rng: random.Random, folder: Path) -> str:
+    return command("train", "?" + word(rng))
+
+
+@kind("command: a parameter of a notebook")
+def _(rng: random.Random, folder: Path) -> str:
+    name = rng.choice(["MODE", "SEED", "NOISE", word(rng) or "X"])
+    return command(
+        "run",
+        "04",
+        "-p",
+        name,
+        rng.choice(["{[]:1}", "?" + word(rng), "-3.5j", "[" * 5000]) if name in ("MODE", "SEED") else "?",
+        "-p",
+        "NO_SUCH",
+        "1",
+    )
+
+
+@kind("command: results of an empty or odd folder")
+def _(rng: random.Random, folder: Path) -> str:
+    if rng.random() < 0.7:
+        (folder / "a").mkdir()
+        (folder / "a" / "result.json").write_bytes(rng.choice([b"[]", b"null", b"5", b"{}", junk(rng)]))
+    return command("results", str(folder))
+
+
+@kind("names: any")
+def _(rng: random.Random, folder: Path) -> str:
+    return ends(lambda: METHODS.name_of(value(rng)), lambda name: name in METHODS)
+
+
+@kind("environment: FDIV_OFFLINE")
+def _(rng: random.Random, folder: Path) -> str:
+    text = rng.choice(["1", "0", "true", "False", " yes ", "off", word(rng).replace("\0", "")])
+    with grid.environment({"FDIV_OFFLINE": text}):
+        truth = text.strip().lower() in ("1", "true", "yes", "on")
+        return ends(offline, lambda answer: answer is truth)
+
+
+@kind("experiment: any fields")
+def _(rng: random.Random, folder: Path) -> str:
+    fields: dict[str, Any] = {"dataset": "mnist", "noise": "uniform-high", "method": "tv"}
+    fields |= {name: value(rng) for name in rng.sample(results.FIELDS, rng.randrange(1, 4))}
+    return ends(lambda: plan(Experiment(**fields)).digest, lambda digest: len(digest) == 64)
+
+
+@kind("noise setting: any rate")
+def _(rng: random.Random, folder: Path) -> str:
+    setting = rng.choice(["uniform-", "instance-", "sparse-", "human-"]) + rng.choice(
+        [str(rng.uniform(-1, 2)), "1e-05", "0.00001", "nan", "inf", "0x1", word(rng), str(rng.random())]
+    )
+    return ends(lambda: fdiv.datasets.check_noise("mnist", setting), lambda name: isinstance(name, str))
+
+
+# ------------------------------------------------------------------ matrices, labels, estimates
+
+
+def matrix(rng: random.Random) -> Any:
+    K = rng.randrange(1, 6)
+    T = np.random.default_rng(rng.randrange(2**32)).dirichlet(np.ones(K), K)
+    spoilt = rng.randrange(8)
+    if spoilt == 0:
+        T[rng.randrange(K), rng.randrange(K)] = rng.choice([math.nan, math.inf, -0.1, 2])
+    elif spoilt == 1:
+        return value(rng)
+    elif spoilt == 2:
+        return [[word(rng)] * K] * K
+    elif spoilt == 3:
+        return T[: K - 1]
+    elif spoilt == 4:
+        return T.astype(np.float32)
+    elif spoilt == 5:
+        return T.tolist()
+    return T
+
+
+def is_transition(T: Any) -> bool:
+    T = np.asarray(T)
+    return T.ndim == 2 and bool((T >= 0).all() and np.allclose(T.sum(1), 1, atol=1e-7))
+
+
+@kind("T: any matrix")
+def _(rng: random.Random, folder: Path) -> str:
+    given = matrix(rng)
+    return ends(lambda: noise.transition(given), is_transition)
+
+
+@kind("T: built from any rates")
+def _(rng: random.Random, folder: Path) -> str:
+    rate, K = (
+        rng.choice([rng.uniform(-0.5, 1.5), value(rng)]),
+        rng.choice([2, 3, 10, 0, -1, 1, 2.5, None, "3"]),
+    )
+    build = rng.choice([noise.symmetric, noise.uniform, noise.pair, noise.random_flip])
+    return ends(lambda: build(rate, K), is_transition)
+
+
+def labels(rng: random.Random, K: int = 3) -> Any:
+    good = [rng.randrange(K) for _ in range(rng.randrange(1, 30))]
+    numbers = [good, np.array(good), torch.tensor(good), torch.tensor(good).byte(), np.array(good) + 0.5]
+    masked = np.ma.masked_array(good, [1] + [0] * (len(good) - 1))
+    return rng.choice(
+        [*numbers, masked, [*good, K], [*good, -1], [*good, math.nan], [], ["cat"], None, [good], 5]
+    )
+
+
+def are_labels(given: Any, K: int = 3) -> Callable[[Any], bool]:
+    def right(noisy: Any) -> bool:
+        noisy = np.asarray(noisy)
+        return len(noisy) == len(given) and bool(((noisy >= 0) & (noisy < K)).all())
+
+    return right
+
+
+@kind("labels: corrupted by T")
+def _(rng: random.Random, folder: Path) -> str:
+    given, draw = labels(rng), rng.choice([noise.corrupt, noise.corrupt_exact_counts])
+    return ends(lambda: draw(given, noise.symmetric(0.4, 3), rng.randrange(99)), are_labels(given))
+
+
+@kind("labels: corrupted by the image")
+def _(rng: random.Random, folder: Path) -> str:
+    given = labels(rng)
+    images = np.random.default_rng(0).random(
+        (20 if rng.random() < 0.3 else len(given) if hasattr(given, "__len__") else 3, 4)
+    )
+    if rng.random() < 0.4:
+        images[0, 0] = rng.choice([math.nan, math.inf])
+    finite = bool(np.isfinite(images).all())
+    return ends(
+        lambda: noise.corrupt_by_instance(images, given, rng.choice([0.2, 0.9, -1, 2]), 3, 0),
+        lambda noisy: finite and are_labels(given)(noisy),
+    )
+
+
+def posteriors(rng: random.Random) -> Any:
+    n, K = rng.randrange(1, 60), rng.randrange(2, 6)
+    P = np.random.default_rng(rng.randrange(2**32)).dirichlet(np.ones(K) * rng.choice([0.05, 1, 10]), n)
+    spoilt = rng.randrange(8)
+    if spoilt == 0:
+        P[0, 0] = rng.choice([math.nan, 2, -1])
+    elif spoilt == 1:
+        P[:, 0], P = 0, P  # a class that is never predicted
+        P /= P.sum(1, keepdims=True)
+    elif spoilt == 2:
+        return value(rng)
+    return P
+
+
+@kind("estimate of T: any posteriors")
+def _(rng: random.Random, folder: Path) -> str:
+    P = posteriors(rng)
+    how = rng.choice(["anchor", "anchor-count", "confident-joint", word(rng)])
+    y = [rng.randrange(4) for _ in range(len(P))] if isinstance(P, np.ndarray) and P.ndim else None
+    return ends(lambda: estimate_transition(P, y, method=how, bootstrap=rng.choice([0, 2])).T, is_transition)
+
+
+@kind("label errors: any logits and labels")
+def _(rng: random.Random, folder: Path) -> str:
+    n = rng.randrange(1, 20)
+    logits = torch.randn(n, 3) * rng.choice([1, 100, 1e30])
+    if rng.random() < 0.2:
+        logits[0, 0] = rng.choice([math.nan, math.inf])
+    given = labels(rng) if rng.random() < 0.5 else [rng.randrange(3) for _ in range(n)]
+    return ends(
+        lambda: fdiv.rank_label_errors(torch.nn.Identity(), logits, given),
+        lambda found: sorted(found.order.tolist()) == list(range(n)) and bool(np.isfinite(found.score).all()),
+    )
+
+
+# ------------------------------------------------------------------ losses: one kind for each method
+
+
+def batch(rng: random.Random, K: int) -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(rng.randrange(2**31))
+    rows = rng.choice([1, 2, 7, 64])
+    dtype = rng.choice([torch.float32, torch.float64, torch.bfloat16, torch.float16])
+    size = rng.choice([0, 1, 20, 100, 1e4])
+    logits = (
+        (torch.randn(rows, K, generator=generator, dtype=torch.float64) * size).clamp(-6e4, 6e4).to(dtype)
+    )
+    return logits.requires_grad_(), torch.randint(K, (rows,), generator=generator)
+
+
+def finite_loss(loss: torch.nn.Module, rng: random.Random, K: int) -> str:
+    logits, y = batch(rng, K)
+
+    def call() -> tuple[torch.Tensor, torch.Tensor]:
+        extra = {"index": torch.arange(len(y))} if getattr(loss, "needs_index", False) else {}
+        if loss.needs_peers:
+            extra = {"peer_logits": logits, "peer_labels": y.flip(0)}
+        loss.set_epoch(rng.randrange(3), 3)
+        result_ = loss(logits, y, **extra)
+        (gradient,) = torch.autograd.grad(result_, logits)
+        return result_, gradient
+
+    return ends(call, lambda pair: all(bool(part.isfinite().all()) for part in pair))
+
+
+def of_method(name: str) -> Callable[[random.Random, Path], str]:
+    def case(rng: random.Random, folder: Path) -> str:
+        K = rng.choice([2, 3, 10])
+        T = noise.symmetric(0.3, K) if METHODS[name].estimate else None
+        prior = None
+        if rng.random() < 0.5:
+            prior = torch.tensor(np.random.default_rng(rng.randrange(2**32)).dirichlet(np.ones(K)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            loss = build_loss(name, K, label_prior=prior, T=T, examples=64)
+        return finite_loss(loss, rng, K)
+
+    return case
+
+
+for _name in METHODS:
+    kind(f"loss: {_name}, extreme logits")(of_method(_name))
+
+
+@kind("loss: every option of FDivLoss", 3)
+def _(rng: random.Random, folder: Path) -> str:
+    K = rng.choice([2, 3, 10])
+    options: dict[str, Any] = {}
+    for name, choices in {
+        "score": ["logit"],
+        "variational": ["plugin"],
+        "product": ["sampled", "shuffled"],
+        "label_prior": ["balanced", [0.9] + [0.1 / (K - 1)] * (K - 1)],
+        "barrier": [1.0],
+        "correction": ["paper", "exact", "forward"],
+    }.items():
+        if rng.random() < 0.25:
+            options[name] = rng.choice(choices)
+    if "correction" in options or rng.random() < 0.05:
+        nearly, no_inverse = noise.symmetric((K - 1) / K - 1e-9, K), np.full((K, K), 1 / K)
+        options["transition"] = rng.choice([noise.symmetric(0.3, K), nearly, no_inverse])
+    built: list[FDivLoss] = []
+    ended = ends(lambda: built.append(FDivLoss(rng.choice(list(DIVERGENCES)), K, **options)))
+    return finite_loss(built[0], rng, K) if built else ended
+
+
+@kind("loss: any input")
+def _(rng: random.Random, folder: Path) -> str:
+    K, rows = rng.choice([1, 2, 3]), rng.choice([0, 1, 5])
+    logits = rng.choice(
+        [
+            torch.randn(rows, K),
+            torch.full((rows, K), math.nan),
+            value(rng),
+            torch.zeros(rows, K, dtype=torch.long),
+            torch.zeros(rows),
+        ]
+    )
+    y = rng.choice(
+        [
+            torch.zeros(rows, dtype=torch.long),
+            torch.full((rows,), 9),
+            torch.zeros(rows),
+            value(rng),
+            torch.zeros(rows + 1, dtype=torch.long),
+        ]
+    )
+    loss = FDivLoss(rng.choice(list(DIVERGENCES)), rng.choice([2, 3]))
+    return ends(lambda: loss(logits, y), lambda x: bool(x.isfinite()))
+
+
+@kind("loss: any option")
+def _(rng: random.Random, folder: Path) -> str:
+    name = rng.choice(
+        [
+            "score",
+            "variational",
+            "correction",
+            "product",
+            "label_prior",
+            "barrier",
+            "momentum",
+            "transition",
+            "weight",
+            "reduction",
+            "num_classes",
+        ]
+    )
+    given = value(rng)
+    options = {"num_classes": 3} | {name: given}
+    return ends(lambda: FDivLoss("tv", **options), lambda loss: isinstance(loss, FDivLoss))
+
+
+@kind("loss: a plug-in with few examples", 0.2)
+def _(rng: random.Random, folder: Path) -> str:
+    K, rows = rng.choice([50, 200]), rng.choice([8, 32])
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        loss = FDivLoss("pearson", K, variational="plugin")
+        loss(torch.randn(rows, K), torch.randint(K, (rows,)))
+    if not said:
+        raise Bad(f"{K} classes in a batch of {rows}, and not a word")
+    return GOOD
+
+
+@kind("loss: DMI without every class", 0.2)
+def _(rng: random.Random, folder: Path) -> str:
+    loss, logits = DMI(5), torch.randn(8, 5, requires_grad=True)
+    return ends(lambda: loss(logits, torch.zeros(8, dtype=torch.long)), lambda x: bool(x.isfinite()))
+
+
+# ------------------------------------------------------------------ exercises, claims, notebooks
+
+
+def checkers() -> Iterator[tuple[str, Exercise]]:
+    for path in sorted(Path(exercises.__file__).parent.glob("nb*.py")):
+        module = importlib.import_module(f"fdiv.course.exercises.{path.stem}")
+        for name, one in vars(module).items():
+            if isinstance(one, Exercise):
+                yield f"{path.stem}.{name}", one
+
+
+def wrong_answer(rng: random.Random) -> Any:
+    """A function or a value that is no solution of anything."""
+    fixed = rng.choice(
+        [
+            math.nan,
+            math.inf,
+            None,
+            "right",
+            [],
+            [math.nan] * 3,
+            {},
+            -1e9,
+            torch.full((3,), math.nan),
+            True,
+            np.array(math.nan),
+        ]
+    )
+    return rng.choice(
+        [
+            fixed,
+            lambda *_, **__: fixed,
+            lambda *_, **__: (fixed, fixed),
+            lambda x, *_: repr(x),
+            lambda *_: 1 / 0,
+        ]
+    )
+
+
+def of_exercises(notebook: str) -> Callable[[random.Random, Path], str]:
+    def case(rng: random.Random, folder: Path) -> str:
+        name, checker = rng.choice([pair for pair in checkers() if pair[0].startswith(notebook)])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            said = checker.verdict(wrong_answer(rng))
+        if said.startswith("right"):
+            raise Bad(f"{name} is content with it: {said}")
+        return REFUSED
+
+    return case
+
+
+for _notebook in sorted({name.split(".")[0] for name, _ in checkers()}):
+    kind(f"exercise: {_notebook}, a wrong answer", 0.3)(of_exercises(_notebook))
+
+
+@kind("claim: any condition")
+def _(rng: random.Random, folder: Path) -> str:
+    condition = value(rng)
+    with contextlib.redirect_stdout(io.StringIO()):
+        try:
+            lesson.claim("a sentence", condition)
+        except (TypeError, lesson.ClaimError) as error:
+            return refused(error) if isinstance(error, TypeError) else REFUSED
+    if not (
+        condition is True or (getattr(condition, "dtype", None) in (bool, torch.bool) and bool(condition))
+    ):
+        raise Bad(f"{condition!r} passed as true")
+    return GOOD
+
+
+@kind("notebook: a damaged twin")
+def _(rng: random.Random, folder: Path) -> str:
+    source = folder / "00_a.py"
+    source.write_text("# %% [markdown]\n# # 00 · A\n\n# %% tags=[\"parameters\"]\nMODE = 'quick'\n")
+    notebooks.write(notebooks.read(source), source.with_suffix(".ipynb"))
+    twin = source.with_suffix(".ipynb")
+    data = twin.read_bytes()
+    twin.write_bytes(
+        rng.choice(
+            [flip, cut, lambda d, r: junk(r), lambda d, r: json.dumps(value(r), default=str).encode()]
+        )(data, rng)
+    )
+    said = notebooks.pair_differences(source)
+    if twin.read_bytes() != data and not said:
+        try:
+            same = nbformat.read(twin, as_version=4).cells
+        except Exception as error:
+            raise Bad(f"not read, and called equal: {error}") from error
+        if [c.source for c in same] != [c.source for c in notebooks.read(source).cells]:
+            raise Bad("another text, and called equal")
+    return REFUSED if said else GOOD
+
+
+@kind("notebook: a cell of parameters")
+def _(rng: random.Random, folder: Path) -> str:
+    source = folder / "00_a.py"
+    source.write_text(f'# %% tags=["parameters"]\nMODE = {value(rng)!r}\n{word(rng)}\n', encoding="utf-8")
+    return ends(lambda: notebooks.parameters(notebooks.read(source)), lambda known: "MODE" in known)
+
+
+@kind("notebook: any value of a parameter")
+def _(rng: random.Random, folder: Path) -> str:
+    notebook = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell("MODE = 'quick'\nSEED = 0", metadata={"tags": ["parameters"]})]
+    )
+    given = {rng.choice(["MODE", "SEED", word(rng)]): notebooks.parse_value(str(value(rng)))}
+    return ends(lambda: notebooks.check_given(notebook, given))
+
+
+# ------------------------------------------------------------------ downloaded files, images, folders
+
+
+@functools.cache
+def archive(kind_: str) -> bytes:
+    out = io.BytesIO()
+    if kind_ == "zip":
+        with zipfile.ZipFile(out, "w") as packed:
+            packed.writestr("a/labels.bin", b"0123456789" * 20)
+    else:
+        with tarfile.open(fileobj=out, mode="w:gz") as packed:
+            info = tarfile.TarInfo("a/labels.bin")
+            info.size = 200
+            packed.addfile(info, io.BytesIO(b"0123456789" * 20))
+    return out.getvalue()
+
+
+@kind("download: a file that is not the published one")
+def _(rng: random.Random, folder: Path) -> str:
+    data = archive(rng.choice(["zip", "tar"]))
+    wrong = rng.choice([flip, cut, lambda d, r: junk(r)])(data, rng)
+    right = mirrors.sha256(b"0123456789" * 20)
+    source = mirrors.Source("a mirror", lambda *_: mirrors.unpack(wrong, ["labels.bin"]))
+    form = mirrors.Form("toy", {"labels.bin": right}, lambda files: files["labels.bin"], (source,))
+    with (
+        grid.environment({"FDIV_DATA": str(folder), "FDIV_OFFLINE": "0"}),
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.redirect_stderr(io.StringIO()),
+    ):
+        return ends(lambda: mirrors.obtain("Toy", (form,)), lambda got: got == b"0123456789" * 20, "Toy")
+
+
+@kind("download: a planted pickle")
+def _(rng: random.Random, folder: Path) -> str:
+    mark = folder / "hacked"
+    with contextlib.suppress(pickle.UnpicklingError):
+        mirrors.unpickle(pickle.dumps({"data": Planted(mark)}, protocol=rng.randrange(2, 6)))
+    if mark.exists():
+        raise Bad("a pickle ran a program")
+    return REFUSED
+
+
+@kind("image: broken")
+def _(rng: random.Random, folder: Path) -> str:
+    from PIL import Image
+
+    path = folder / f"{word(rng).replace('/', '').replace(chr(0), '')}ä.png"
+    out = io.BytesIO()
+    Image.new("RGB", (9, 7), (10, 20, 30)).save(out, rng.choice(["PNG", "JPEG", "GIF"]))
+    path.write_bytes(rng.choice([flip, cut, lambda d, r: junk(r), lambda d, r: d])(out.getvalue(), rng))
+    return ends(lambda: ImageFiles([path], size=8)[0], lambda x: tuple(x.shape) == (3, 8, 8), str(path))
+
+
+@kind("Clothing1M: a list of labels")
+def _(rng: random.Random, folder: Path) -> str:
+    path = folder / "noisy_label_kv.txt"
+    lines = [
+        f"images/{rng.randrange(9)}.jpg {rng.choice([0, 13, 14, -1, 'x', 3.5])}"
+        for _ in range(rng.randrange(5))
+    ]
+    path.write_bytes("\n".join([*lines, word(rng)]).encode() if rng.random() < 0.8 else junk(rng))
+    return ends(
+        lambda: clothing._read_labels(path),
+        lambda found: all(0 <= label < 14 for label in found.values()),
+        str(path),
+    )
+
+
+@kind("idx file: damaged")
+def _(rng: random.Random, folder: Path) -> str:
+    data = bytes([0, 0, 8, 1, 0, 0, 0, 20, *range(20)])
+    return ends(lambda: mirrors.read_idx(rng.choice([flip, cut])(data, rng)), lambda a: a.dtype == np.uint8)
+
+
+@kind("gzip: a bomb or junk", 0.1)
+def _(rng: random.Random, folder: Path) -> str:
+    data = gzip.compress(b"\0" * rng.randrange(1, 10**6)) if rng.random() < 0.5 else junk(rng)
+    form = mirrors.Form(
+        "toy",
+        {"x": "0" * 64},
+        lambda files: files,
+        (mirrors.Source("a mirror", lambda *_: {"x": gzip.decompress(data)}),),
+    )
+    with (
+        grid.environment({"FDIV_DATA": str(folder), "FDIV_OFFLINE": "0"}),
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.redirect_stderr(io.StringIO()),
+    ):
+        return ends(lambda: mirrors.obtain("Toy", (form,)), lambda _: False, "Toy")
+
+
+# ------------------------------------------------------------------ processes: kills, a full disk, two
+
+TRAIN = ["train", "digits", "--mode", "quick", "--noise", "uniform-low", "--method", "tv", "--seed", "7"]
+
+
+def start(folder: Path, *, limit: int | None = None) -> subprocess.Popen:
+    """One short training in a process of its own."""
+    environment = os.environ | {
+        "FDIV_PLUGINS": str(TOYS / "three_epochs.py"),
+        "FDIV_RUNS": str(folder / "runs"),
+    }
+    environment |= {"OMP_NUM_THREADS": "1"}
+
+    def limited() -> None:
+        import resource
+
+        if limit is not None:
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    return subprocess.Popen(
+        [sys.executable, "-m", "fdiv", *TRAIN, "--out", str(folder / "one")],
+        env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, preexec_fn=limited,
+    )  # fmt: skip
+
+
+@functools.cache
+def undisturbed() -> dict[str, torch.Tensor]:
+    with tempfile.TemporaryDirectory() as name:
+        assert start(Path(name)).wait() == 0
+        return read_state(Path(name, "one", "run.pt"))["weights"]["last"]
+
+
+def same_weights(folder: Path) -> None:
+    weights = read_state(folder / "one" / "run.pt")["weights"]["last"]
+    if any(not torch.equal(weights[name], tensor) for name, tensor in undisturbed().items()):
+        raise Bad("other weights than those of an undisturbed run")
+
+
+@kind("process: killed and started again", 0.05)
+def _(rng: random.Random, folder: Path) -> str:
+    undisturbed()
+    for _ in range(rng.randrange(1, 3)):
+        process = start(folder)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=rng.uniform(1.5, 5))
+        process.kill()
+        process.wait()
+    if start(folder).wait() != 0:
+        raise Bad("it did not go on")
+    same_weights(folder)
+    if leftovers := [path.name for path in folder.rglob(".*.tmp")]:
+        raise Bad(f"left behind: {leftovers}")
+    return GOOD
+
+
+@kind("process: stopped for a while", 0.02)
+def _(rng: random.Random, folder: Path) -> str:
+    process = start(folder)
+    time.sleep(rng.uniform(1, 3))
+    process.send_signal(signal.SIGSTOP)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGCONT)
+    if process.wait() != 0:
+        raise Bad(process.stderr.read()[-300:])
+    same_weights(folder)
+    return GOOD
+
+
+@kind("process: a full disk", 0.05)
+def _(rng: random.Random, folder: Path) -> str:
+    process = start(folder, limit=rng.choice([100, 1000, 20_000]))
+    _, said = process.communicate()
+    if process.returncode != 2 or len(said.strip().splitlines()) != 1 or "Traceback" in said:
+        raise Bad(f"exit code {process.returncode}: {said[-300:]}")
+    if start(folder).wait() != 0:
+        raise Bad("it did not go on when there was room again")
+    same_weights(folder)
+    return REFUSED
+
+
+@kind("process: two on one folder", 0.02)
+def _(rng: random.Random, folder: Path) -> str:
+    both = [start(folder), start(folder)]
+    if [process.wait() for process in both] != [0, 0]:
+        raise Bad("one of them failed")
+    same_weights(folder)
+    return GOOD
+
+
+# ------------------------------------------------------------------ the table
+
+
+def run_kind(one: Kind, cases: int, seed: int) -> tuple[dict[str, int], list[str]]:
+    """Count how ``cases`` cases of a kind ended, and keep what the bad ones said, with their numbers."""
+    counts, said = {GOOD: 0, REFUSED: 0, "bad": 0}, []
+    for number in range(max(1, round(cases * one.share))):
+        rng = random.Random(f"{seed} {one.name} {number}")
+        torch.manual_seed(rng.randrange(2**31))
+        try:
+            with tempfile.TemporaryDirectory(prefix="torture-") as folder:
+                counts[one.case(rng, Path(folder))] += 1
+        except Exception as error:
+            counts["bad"] += 1
+            said.append(f"case {number}: {type(error).__name__}: {str(error)[:400]}")
+    return counts, said
+
+
+def row(name: str, counts: dict[str, int]) -> str:
+    """Return one line of the table."""
+    good, no, bad = (counts[how] for how in (GOOD, REFUSED, "bad"))
+    return f"{name:<48}{good + no + bad:>7}{good:>7}{no:>9}{bad:>5}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cases", type=int, default=170, help="of each kind")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", default="", help="kinds whose name contains this")
+    options = parser.parse_args()
+    chosen = [one for one in KINDS.values() if options.only in one.name]
+    total, bad = dict.fromkeys((GOOD, REFUSED, "bad"), 0), []
+    print(f"{'kind':<48}{'cases':>7}{'good':>7}{'refused':>9}{'bad':>5}")
+    for one in chosen:
+        counts, said = run_kind(one, options.cases, options.seed)
+        print(row(one.name, counts), flush=True)
+        total = {name: total[name] + counts[name] for name in total}
+        bad += [f"{one.name}, {line}" for line in said]
+    print(row(f"{len(chosen)} kinds", total))
+    for line in bad:
+        print(line, file=sys.stderr)
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    sys.exit(main())
