@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         ForwardCorrection,
         PeerLoss,
     )
+    from fdiv.learning.recommend import recommend
     from fdiv.noise.estimate import estimate_transition
     from fdiv.noise.votes import votes_to_soft
     from fdiv.theory.divergences import DIVERGENCES, Divergence, divergence
@@ -48,6 +49,7 @@ __all__ = [
     "estimate_transition",
     "explore",
     "rank_label_errors",
+    "recommend",
     "show_environment",
     "votes_to_soft",
 ]
@@ -69,6 +71,7 @@ __getattr__, __dir__, _ = lazily(
         "learning.estimator": ("RobustClassifier",),
         "learning.cleaning": ("clean",),
         "learning.label_errors": ("rank_label_errors",),
+        "learning.recommend": ("recommend",),
         "course.lesson": ("claim", "show_environment"),
         "course.controls": ("explore",),
     },

@@ -416,6 +416,7 @@ exercises.precision_and_recall(precision_and_recall)
 # | [08 Clothing1M](08_clothing1m.ipynb) | and if people made the noise? |
 # | [09 Bias correction](09_bias_correction.ipynb) | can noise be undone? |
 # | [10 Paper tables](10_paper_tables.ipynb) | does it reproduce? |
+# | [11 Reading critically](11_reading_the_paper_critically.ipynb) | how much of a good paper holds as printed? |
 #
 # Three ways through it:
 #

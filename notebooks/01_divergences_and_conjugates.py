@@ -340,7 +340,7 @@ def variational_difference(d, g):
 
 
 # %% [markdown]
-# By symmetry $g$ has two values to choose, one where $h$ is right and one where it is wrong. In JupyterLab, drag both until the bar reaches the dashed line. A $g$ outside the domain is worth $-\infty$ and shows no bar.
+# By symmetry $g$ has two values to choose, one where $h$ is right and one where it is wrong. Drag both until the bar reaches the dashed line. A $g$ outside the domain is worth $-\infty$ and shows no bar.
 
 
 # %% tags=["interactive", "fold"]
@@ -352,11 +352,15 @@ def reach_figure(name="tv", where_right=0.2, where_wrong=0.0):
     figure = bars_figure({name: value}, title="", x_title="VD(g)")
     figure.add_vline(x=target, line_dash="dash", annotation_text=f"D = {target:.3f}")
     figure.update_layout(title=f"VD(g) = {value:.3f}{note}", height=240, margin_t=80)
-    return figure.update_xaxes(range=(-0.5, 0.6))
+    return figure.update_xaxes(range=(-1.6, 0.7))
 
 
 values = {"where_right": (-1.0, 2.0, 0.05), "where_wrong": (-2.0, 1.0, 0.05)}
-explore(reach_figure, name={names[n]: n for n in first_two}, **values)
+page = {
+    "where_right": [-1.0, -0.5, 0.0, 0.2, 0.5, 1.0, 1.6, 2.0],
+    "where_wrong": [-2.0, -1.0, -0.6, -0.5, 0.0, 0.5, 1.0],
+}
+explore(reach_figure, page=page, name={names[n]: n for n in first_two}, **values)
 
 # %% [markdown]
 # The ratio is $0.45/0.25 = 1.8$ where $h$ is right and $0.05/0.25 = 0.2$ where it is wrong. So $g^*$ is $1+\log 1.8 \approx 1.59$ and $1+\log 0.2 \approx -0.61$ for KL, and $+\tfrac12$ and $-\tfrac12$ for total variation.
@@ -651,7 +655,7 @@ figure.update_xaxes(tickformat=".0%", range=(0, 1.15)).update_yaxes(
 )
 
 # %% [markdown]
-# Two things to see. The eight increasing ones are equal, within what a seed does. And the decreasing one is not at chance: it is an **anti-classifier**. Before you train with an activation, check which way it goes. (This is no invented danger: notebook 11 has the story of three printed signs.)
+# Two things to see. The eight increasing ones are equal, within what a seed does. And the decreasing one is not at chance: it is an **anti-classifier**. Before you train with an activation, check which way it goes. (This is no invented danger: [notebook 11](11_reading_the_paper_critically.ipynb) has the story of three printed signs.)
 #
 # ## 8 Then why eight?
 #

@@ -298,7 +298,7 @@ exact = noise.corrupt_exact_counts(labels, T, SEED)
 print(f"planned 0.4000, realised {(exact != labels).mean():.4f}")
 
 # %% [markdown]
-# Five points below plan: with 130 images per class each of the nine counts is rounded down, from 5.8 to 5. Either way: **report the realised rate, and publish the labels.** Printed matrices can differ from what was really done, and in this paper some do; [notebook 10](10_paper_tables.ipynb) and the list of errata have the details.
+# Five points below plan: with 130 images per class each of the nine counts is rounded down, from 5.8 to 5. Either way: **report the realised rate, and publish the labels.** Printed matrices can differ from what was really done, and in this paper some do ([notebook 11](11_reading_the_paper_critically.ipynb)).
 #
 # ## 5 How many, or which?
 #

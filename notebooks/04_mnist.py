@@ -51,7 +51,6 @@ from fdiv.course import (
     seed_everything,
     shares_figure,
     watched_together,
-    with_slider,
 )
 from fdiv.course.exercises import nb04 as exercises
 from fdiv.course.widgets import memorisation_machine
@@ -469,7 +468,7 @@ pd.Series(auroc, name="AUROC").round(3).to_frame()
 # Now you. You have time to check `n` labels by hand, the most suspicious first. **Precision** is how many of those you check are wrong, **recall** how many of all wrong ones you catch. How many labels would you check?
 
 
-# %% tags=["interactive", "nbval-ignore-output"]
+# %% tags=["interactive", "nbval-ignore-output", "fold"]
 def checking_figure(n=300):
     figure, said = go.Figure(), []
     for name, method in (("TV", METHOD), ("CE, last epoch", "ce")):
@@ -495,12 +494,6 @@ def checking_figure(n=300):
 
 
 explore(checking_figure, n=(50, 1000, 50))
-
-# %% [markdown]
-# The same with a slider that needs no kernel:
-
-# %% tags=["nbval-ignore-output", "fold"]
-with_slider(checking_figure, n=[50, 100, 200, 300, 400, 500, 600, 700, 800, 1000])
 
 # %% [markdown]
 # ### Exercise 3 ★: precision and recall
@@ -548,7 +541,7 @@ six = dict(sorted(six.items(), key=lambda item: item[1]))
 
 # %% tags=["predict"]
 predict(
-    "Ordered by the share of wrong labels, 13 to 61 %. Where does training on MNIST end worst?",
+    "The six noises are ordered by their share of wrong labels, 18 to 74 %. Where does training on MNIST end worst?",
     [
         "where most labels are wrong",
         "under one noise in the middle, for both methods alike",
@@ -556,7 +549,7 @@ predict(
     ],
     answer=1,
     why=[
-        "With 61 % wrong labels both still reach 95 % and more: it is not the number of wrong labels that decides.",
+        "With 74 % wrong labels both still reach 95 % and more: it is not the number of wrong labels that decides.",
         "Sparse-high, with fewer wrong labels than uniform-high, stops both at one half. Remember this bar.",
         "Five of six do.",
     ],
@@ -582,7 +575,7 @@ figure
 # %% [markdown]
 # **What to see**: with weak noise the two are within a point of each other; with strong noise that keeps the right label in front, total variation leads by one to two points. A dozen epochs of this small network with dropout are too few to memorise much, so the gap is smaller than in the race above.
 #
-# And then **sparse-high**: fewer wrong labels than under uniform-high, and both stop at one half, as every method of the paper does. More epochs do not help. It is the mystery of this course since notebook 02, and now it has been seen on real images.
+# And then **sparse-high**: far fewer wrong labels than under uniform-high, and both stop at one half. Notebook 02 explained that for a method that only fits labels. But total variation asks for more than a fit, and it stops at the same place. The mystery deepens; its solution is in notebook 09.
 #
 # **With the paper's full recipe** (80 epochs, exact product term, one seed), ours beside the paper's mean, the epoch chosen on noisy validation data:
 
@@ -690,8 +683,12 @@ claim(
 half = table["ours"].xs("sparse-high", level="noise")[["ce", "tv"]]
 claim("under sparse-high both stop at one half", half.between(47, 51).all())
 claim(
-    "although uniform-high has more wrong labels",
-    six["uniform-high"] > six["sparse-high"] + 0.1,
+    "the shares of wrong labels run from 18 to 74 %, and uniform-high has most of them",
+    round(min(six.values()), 2) == 0.18 and round(six["uniform-high"], 2) == 0.74,
+)
+claim(
+    "with 74 % wrong both still reach 95 %",
+    table["ours"].loc["uniform-high"][["ce", "tv"]].min() > 95,
 )
 claim(
     "four runs of the paper's recipe end within half a point of its mean, or above",

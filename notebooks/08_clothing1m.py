@@ -7,20 +7,15 @@
 # ---
 
 # %% [markdown]
-# # 08 · Clothing1M: noise that people make
+# # 08 · Noise that people make: Clothing1M
 #
-# **Why.** All theory so far assumes that the noise looks at the class only. People look at the image: they mislabel the cat that looks like a dog. You will measure that assumption instead of believing it, see which term of the theory it breaks, and what that does to training.
+# **So far.** All noise was drawn from a matrix $T$: it looked at the class and never at the image. Under that assumption the divergences resist (notebooks 03 to 07).
 #
-# Paper: §5.3 "Clothing1M", its table, appendix C.5 · Time: 20 min to read, 45 s to run (quick) · Needs: [03](03_decoupling_theorem.ipynb), [05](05_fashion_mnist.ipynb)
+# **The question.** People look at the image. They mislabel the cat that looks like a dog, and the next person does the same. Does anything in the theory notice, if $T$ stays the same?
 #
-# **You will be able to**
-# - make noise that depends on the image, and its twin that depends only on the class
-# - test which of the two a set of labels has
-# - say which term the decoupling theorem then lacks, and when it is zero
-# - prove from three annotators' error rates that people err together
-# - train on CIFAR-10N on a laptop, and on Clothing1M with one or more GPUs
+# Paper: §5.3 "Clothing1M", its table, appendix C.5 · Time: 18 min to read, 25 s to run (quick) · Needs: [03](03_decoupling_theorem.ipynb), [05](05_fashion_mnist.ipynb)
 #
-# **Contents**: 1 Two kinds of mistakes · 2 A test · 3 The missing term · 4 What happens in training · 5 Human labels: CIFAR-10N · 6 One run · 7 Clothing1M · Claims checked · Exercises
+# **Contents**: 1 Two kinds of mistakes · 2 A test · 3 The missing term · 4 What happens in training · 5 People: CIFAR-10N · 6 Three makers of noise · 7 Clothing1M
 
 # %% tags=["parameters"]
 MODE = "quick"  # digits with image-dependent noise; "paper" trains on Clothing1M itself
@@ -41,6 +36,7 @@ import torch
 
 from fdiv import noise
 from fdiv.course import (
+    THINGS,
     check_parameters,
     claim,
     curves_figure,
@@ -48,17 +44,20 @@ from fdiv.course import (
     images_figure,
     line_style,
     matrix_figure,
+    predict,
+    trained,
     watched,
     with_slider,
 )
 from fdiv.course.exercises import nb08 as exercises
-from fdiv.datasets import load, noisy_split
+from fdiv.datasets import load, noisy_data, noisy_split
 from fdiv.experiments import (
     Experiment,
     human_noise,
     our_accuracies,
     paper_accuracies,
     recipe,
+    titled,
 )
 from fdiv.learning import fit, method_title
 from fdiv.theory import exact
@@ -88,26 +87,30 @@ for name, labels in (("annotator", by_image), ("twin", by_class)):
     print(f"{name:10} {(labels != clean).float().mean():.1%} wrong")
 
 # %% [markdown]
-# Twelve of its mistakes. With some you may sympathise:
+# Six mistakes of each. Which row is the annotator's? With one of them you may sympathise.
 
-# %%
-mistakes = (by_image != clean).nonzero().flatten()[:12].tolist()
+# %% tags=["nbval-ignore-output", "fold"]
+shown = [
+    (i, labels[i].item())
+    for labels in (by_class, by_image)
+    for i in (labels != clean).nonzero().flatten()[:6].tolist()
+]
 images_figure(
-    digits.train_images[mistakes, 0].tolist(),
-    [f"{by_image[i]}  (is {clean[i]})" for i in mistakes],
-    title="The annotator's label, and what it is",
+    digits.train_images[[i for i, _ in shown], 0].tolist(),
+    [f"{label}  (is {clean[i]})" for i, label in shown],
+    title="Labels given, and what they are: two rows, two makers",
 )
 
 # %% [markdown]
-# And the $T$ that both share:
+# (It is the second row.) The $T$ that both share:
 
-# %%
+# %% tags=["nbval-ignore-output"]
 matrix_figure(T, title="T of the annotator and of its twin")
 
 # %% [markdown]
 # ## 2 A test
 #
-# Under class-conditional noise a flip is a coin toss: knowing the image, beyond its class, tells nothing about it. So **try to predict the flips**. Inside each class, fit a classifier on the pixels that says "this label was flipped", by cross-validation, and measure its AUROC. Under the assumption it is one half.
+# Under class-conditional noise a flip is a coin toss: the image, beyond its class, tells nothing about it. So **try to foresee the flips**. Inside each class, fit a classifier on the pixels that says "this label was flipped", by cross-validation, and measure its AUROC.
 
 # %%
 flip_auroc = {
@@ -115,18 +118,62 @@ flip_auroc = {
     for name, labels in (("annotator", by_image), ("twin", by_class))
 }
 
-# %% [markdown]
-# The answer:
+# %% tags=["predict"]
+predict(
+    "Two sets of labels with the same $T$. For which can the flips be foreseen from the image?",
+    [
+        "for both: $T$ says where flips go",
+        "for the annotator only",
+        "for neither: 40 % wrong labels are too many",
+    ],
+    answer=1,
+    why=[
+        "$T$ says how often a class is flipped, not which of its images.",
+        "The twin tosses coins. The annotator errs where images are hard, and hard images look alike.",
+        "The more flips, the easier the test.",
+    ],
+)
 
 # %% tags=["nbval-ignore-output"]
-pd.Series(flip_auroc, name="AUROC of predicting a flip").to_frame().T.round(3)
+pd.Series(flip_auroc, name="AUROC of foreseeing a flip").to_frame().T.round(3)
 
 # %% [markdown]
-# **What to see**: the annotator's flips can be foreseen, those of the twin cannot. $T$ is the same; the assumption is not in $T$.
+# One half is guessing. **What to see**: $T$ is the same; the assumption is not in $T$. It has to be tested, and a part of the data with clean labels is enough for that.
 #
 # ## 3 The missing term
 #
-# Which step of notebook 03 breaks? Let there be two kinds of images, clear and unclear, half each, with symmetric noise at the rates $r(1-s)$ and $r(1+s)$. The class-level noise rate is $r$ whatever $s$ is. A model is right on clear images, and on unclear ones with probability $a$. Its agreement with the noisy labels is, kind by kind, $a_c\,(1 - r_c) + (1-a_c)\, r_c/(K-1)$. On average
+# Which step of notebook 03 breaks? Let there be two kinds of images, clear and unclear, half each, with symmetric noise at the rates $r(1-s)$ and $r(1+s)$. The class-level noise rate is $r$ whatever $s$ is. A model is right on clear images, and on unclear ones with probability $a$.
+#
+# ### Exercise 1 ★: agreement with noisy labels
+#
+# A model has the accuracies `accuracy` on several kinds of images, equally frequent, whose labels have symmetric noise at the rates `rate`. How often does it agree with the noisy label?
+
+
+# %% tags=["exercise", "nbval-check-output"]
+def noisy_agreement(accuracy, rate, num_classes):
+    raise NotImplementedError("your turn")
+
+
+exercises.noisy_agreement(noisy_agreement)
+
+# %% [markdown]
+# <details><summary>Hint</summary>
+#
+# It agrees where it is right and the label too, and where both are wrong in the same way. Average at the end.
+#
+# </details>
+# <details><summary>Solution</summary>
+#
+# ```python
+# def noisy_agreement(accuracy, rate, num_classes):
+#     each = [a * (1 - r) + (1 - a) * r / (num_classes - 1) for a, r in zip(accuracy, rate)]
+#     return sum(each) / len(each)
+# ```
+#
+# </details>
+
+# %% [markdown]
+# Average it over the kinds, and a term appears that the theory does not have:
 #
 # $$\text{agreement} \;=\; \underbrace{\bar a\,(1 - \bar r) + (1-\bar a)\tfrac{\bar r}{K-1}}_{\text{the theory}} \;-\; \tfrac{K}{K-1}\,\mathrm{Cov}(a_c, r_c).$$
 #
@@ -155,10 +202,10 @@ def missing(s, a):
 
 
 # %% [markdown]
-# The objective that the learner sees, and the one the decoupling theorem computes from the average $T$. The slider moves $s$, how much the noise depends on the image:
+# The objective that the learner sees, and the one that the decoupling theorem computes from the average $T$. The slider moves $s$, how much the noise depends on the image:
 
 
-# %%
+# %% tags=["fold"]
 def missing_figure(s=0.5):
     at = np.linspace(0, 1, 21)
     seen, theory = zip(*(missing(s, a) for a in at), strict=True)
@@ -176,12 +223,12 @@ def missing_figure(s=0.5):
 with_slider(missing_figure, s=[0, 0.25, 0.5, 0.75, 1])
 
 # %% [markdown]
-# **What to see**: the two meet at the right-hand end, whatever $s$ is: for a *perfect* model the accuracy does not vary, the covariance is zero, and the theorem holds. Left of it the learner sees more than the theory says, and the slope, which is all that pulls it upwards on unclear images, gets smaller. At $s = 1$ the labels of unclear images are 80 % wrong and the slope is nearly gone.
+# **What to see**: the two meet at the right-hand end, whatever $s$ is. For a *perfect* model the accuracy does not vary, the covariance is zero, and the theorem holds. Left of it the learner sees more than the theory says, and the slope, which is all that pulls it upwards on unclear images, gets smaller.
 #
-# Live, with the noise rate of your choice:
+# How much smaller? Choose the noise rate:
 
 
-# %% tags=["interactive"]
+# %% tags=["interactive", "fold"]
 def slope_figure(rate=0.4):
     at = np.linspace(0, 1, 21)
     slopes = [
@@ -195,42 +242,90 @@ def slope_figure(rate=0.4):
         title=f"Pull towards the truth, relative to the theory, noise rate {rate:.0%}",
         x_title="s, how much the noise depends on the image",
         y_title="slope / slope by the theory",
+        y_range=(-0.4, 1.05),
     ).add_hline(y=0, line_color="#999999")
 
 
-explore(slope_figure, rate=(0.05, 0.6, 0.05))
+explore(slope_figure, rate=(0.1, 0.6, 0.05))
 
 # %% [markdown]
 # Below zero the objective prefers a wrong answer on unclear images: robustness ends there, for every method that only knows $T$.
 #
-# ## 4 What happens in training
+# ### Exercise 2 ★★★: the term itself
 #
-# Four methods, on the annotator's labels and on its twin's. Same images, same $T$, same noise rate.
+# Write what the agreement of exercise 1 has beyond the theory, for any number of kinds: the true agreement minus the one that the averages $\bar a$ and $\bar r$ give.
 
-# %% tags=["training"]
-compared = ("ce", "flc", "tv", "js")
-rows = []
-for kind, labels in (("by image", by_image), ("by class", by_class)):
-    split = noisy_split(digits, labels)
-    for method in compared:
-        for seed in (SEED, SEED + 1, SEED + 2):
-            trained = fit(split, method, recipe("digits", method), seed=seed)
-            rows.append((method, kind, seed, trained.accuracy("noisy-objective")))
-trained = pd.DataFrame(rows, columns=["method", "noise", "seed", "accuracy"])
-mean = trained.pivot_table("accuracy", "method", "noise").loc[list(compared)]
+
+# %% tags=["exercise", "nbval-check-output"]
+def missing_term(accuracy, rate, num_classes):
+    raise NotImplementedError("your turn")
+
+
+exercises.missing_term(missing_term)
 
 # %% [markdown]
-# Mean over three seeds, the epoch chosen on noisy validation data:
+# <details><summary>Hint</summary>
+#
+# Everything but the product $a_c r_c$ is linear, so only that product can differ from the product of the averages.
+#
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# $\overline{a r} - \bar a\,\bar r$ is the covariance (divisor $n$). In $a(1-r) + (1-a)\,r/(K-1)$ the product $ar$ has the factor $-1 - 1/(K-1)$.
+#
+# </details>
+# <details><summary>Solution</summary>
+#
+# ```python
+# def missing_term(accuracy, rate, num_classes):
+#     a, r = np.asarray(accuracy), np.asarray(rate)
+#     covariance = (a * r).mean() - a.mean() * r.mean()
+#     return -num_classes / (num_classes - 1) * covariance
+# ```
+#
+# </details>
 
-# %% tags=["nbval-ignore-output"]
+# %% [markdown]
+# ## 4 What happens in training
+#
+# Cross-entropy and total variation, on the annotator's labels and on its twin's. Same images, same $T$, same noise rate; two seeds each, the epoch chosen on noisy validation data.
+
+# %% tags=["training"]
+rows = []
+for kind, labels in (("annotator", by_image), ("twin", by_class)):
+    split = noisy_split(digits, labels)
+    for method in ("ce", "tv"):
+        for seed in (SEED, SEED + 1):
+            one = fit(split, method, recipe("digits", method), seed=seed)
+            rows.append((method, kind, seed, one.accuracy("noisy-objective")))
+runs = pd.DataFrame(rows, columns=["method", "noise", "seed", "accuracy"])
+mean = runs.pivot_table("accuracy", "method", "noise")
+
+# %% tags=["predict"]
+predict(
+    "The twin's noise becomes the annotator's: the same $T$, but it looks at the image. Who loses more accuracy?",
+    [
+        "neither loses anything: $T$ is the same",
+        "both lose about the same",
+        "both lose, total variation about twice as much",
+    ],
+    answer=2,
+    why=[
+        "$T$ is not what decides: images that look alike are now mislabelled alike, and that can be learned.",
+        "Total variation had more to lose: its lead rested on the assumption.",
+        "What protects it, leaving alone what the model finds unlikely, does not protect from mistakes that look plausible.",
+    ],
+)
+
+# %% tags=["nbval-ignore-output", "fold"]
 figure = go.Figure()
-for kind, pattern in (("by class", ""), ("by image", "/")):
+for kind, pattern in (("twin", ""), ("annotator", "/")):
     figure.add_bar(
-        x=[method_title(method) for method in compared],
+        x=[method_title(method) for method in mean.index],
         y=mean[kind],
-        name=f"noise {kind}",
+        name=f"noise of the {kind}",
         marker={
-            "color": [line_style(method)["color"] for method in compared],
+            "color": [line_style(method)["color"] for method in mean.index],
             "pattern_shape": pattern,
         },
         text=[f"{value:.0%}" for value in mean[kind]],
@@ -238,69 +333,140 @@ for kind, pattern in (("by class", ""), ("by image", "/")):
     )
 figure.update_layout(
     title="The same T, two kinds of noise: clean test accuracy on the digits",
-    yaxis={"title": "accuracy", "tickformat": ".0%", "range": (0, 1.02)},
+    yaxis={"title": "accuracy", "tickformat": ".0%", "range": (0, 1.05)},
 )
 figure
 
 # %% [markdown]
-# **What to see**: plain bars first. Under class-conditional noise the two divergences lead, as in notebook 05. Then the hatched ones: *the same $T$* costs every method another ten points or so, and the lead is gone. All four now learn the annotator's mistakes, because these are no accidents: images that look alike are mislabelled alike, and what can be foreseen can be learned. No selection of the epoch repairs that: the noisy validation labels make the same mistakes.
+# **What to see**: plain bars first. Under the twin's noise total variation leads. Then the hatched ones: *the same $T$* costs both, and total variation more, until the lead is gone. Both now learn the annotator's mistakes, because these are no accidents: what can be foreseen can be learned. No choice of the epoch repairs that, since the noisy validation labels make the same mistakes.
 #
-# ## 5 Human labels: CIFAR-10N
+# ## 5 People: CIFAR-10N
 #
-# Three people labelled each of the 50 000 training images of CIFAR-10 (Wei et al., 2022). The labels are free for research and come with one command; the paper's own human dataset, Clothing1M, needs a signed request. `human_noise.measure()` downloads both CIFAR-10 and the labels, checks their hashes, and measured this, on the real labels:
+# Is that how people err? Three people labelled each of the 50 000 training images of CIFAR-10 (Wei et al., 2022). `human_noise.measure()` downloads images and labels and put both to the test of section 2; this was measured on the real labels:
 
 # %% tags=["nbval-check-output"]
 people = human_noise.measured()
 people.pivot_table(["wrong", "flip_auroc", "twin_auroc"], "labels", sort=False).round(3)
 
 # %% [markdown]
-# `wrong` is the share of wrong labels: *aggregate* is the majority of the three, *worse* a wrong one of the three wherever there is one. `flip_auroc` is the test of section 2 with coarse pixels as features, `twin_auroc` the same for labels drawn anew from the same $T$. Even coarse pixels foresee human mistakes.
+# `wrong` is the share of wrong labels: *aggregate* is the majority of the three, *worse* a wrong one of the three wherever there is one. `flip_auroc` is the test with coarse pixels as features, `twin_auroc` the same for labels drawn anew from the same $T$. Even coarse pixels foresee human mistakes, a little.
 #
 # The $T$ of *worse*:
 
 # %% tags=["nbval-check-output"]
-names = "plane car bird cat deer dog frog horse ship truck"
 matrix_figure(
-    human_noise.measured_T("worse"),
-    title="T of the labels 'worse'",
-    names=names.split(),
+    human_noise.measured_T("worse"), title="T of the labels 'worse'", names=THINGS
 )
 
 # %% [markdown]
-# **Do people err together?** A second test, which needs no images. If the three annotators erred independently given the class, then their error matrices would tell how often two of them outvote the truth. `majority_wrong` adds it up over all $10^3$ votes of each class:
+# **Do people err together?** A second test, which needs no images at all. If the three annotators erred independently given the class, their error matrices would tell how often two of them outvote the truth. `majority_wrong` adds it up over all $10^3$ votes of each class.
 
-# %% tags=["nbval-check-output"]
+# %%
 three = np.mean([human_noise.measured_T(f"random-{i}") for i in (1, 2, 3)], axis=0)
 expected = human_noise.majority_wrong(three)
 found = people.query("labels == 'aggregate'")["wrong"].iloc[0]
+
+# %% tags=["predict"]
+predict(
+    "Each of the three errs about 18 % of the time. Compared with independent people, how often is their majority wrong?",
+    ["less often: people discuss", "as often, within a tenth", "a third more often"],
+    answer=2,
+    why=[
+        "These three never met; each labelled alone.",
+        "That is what a matrix $T$ for each of them would say.",
+        "There are images on which everybody errs, and no matrix says so.",
+    ],
+)
+
+# %% tags=["nbval-check-output"]
 print(f"majority wrong if people erred independently {expected:.1%}")
 print(f"majority wrong in CIFAR-10N                  {found:.1%}")
 
 # %% [markdown]
-# The vote is wrong a third more often than independence allows. There are images on which *everybody* errs, and no matrix $T$ says so.
+# ### Exercise 3 ★★: three annotators
 #
-# ### Training on them
-#
-# On a laptop, with a small network, some minutes each:
-#
-# ```bash
-# fdiv train cifar-10 --noise human-worse --method ce
-# fdiv train cifar-10 --noise human-worse --method tv
-# ```
-#
-# What `data/results/accuracies.csv` holds of such runs, in percent of the clean test set:
+# Three annotators err independently, each with probability $r$ and then for any other class alike. The majority counts; if all three differ, one of the three labels is drawn. How often is the result wrong?
 
-# %% tags=["nbval-check-output"]
-ours = our_accuracies().query("dataset == 'cifar-10' and noise.str.contains('human')")
-if ours.empty:
-    print("not run here yet")
-for (kind, method), rows in ours.groupby(["noise", "method"]):
-    print(f"{kind:16} {method:4} {100 * rows['accuracy_noisy_objective'].mean():.1f}")
+
+# %% tags=["exercise", "nbval-check-output"]
+def vote_of_three(r, num_classes):
+    raise NotImplementedError("your turn")
+
+
+exercises.vote_of_three(vote_of_three)
 
 # %% [markdown]
-# ## 6 One run
+# <details><summary>Hint</summary>
 #
-# One method, from the parameters at the top: Clothing1M in mode *paper*; in mode *quick* the digits with noise that depends on the image, by the generator of Xia et al. that much of the literature uses. This part is what `fdiv grid` executes for the table.
+# It is wrong if (a) two are wrong with the same label and one is right, (b) two are wrong with different labels, one is right and the draw misses it, (c) all three are wrong.
+#
+# </details>
+# <details><summary>Solution</summary>
+#
+# ```python
+# def vote_of_three(r, num_classes):
+#     same = 1 / (num_classes - 1)
+#     two_wrong = 3 * r**2 * (1 - r)
+#     return two_wrong * (same + (1 - same) * 2 / 3) + r**3
+# ```
+#
+# </details>
+
+# %% [markdown]
+# ### Training on them
+#
+# `fdiv train cifar-10 --noise human-worse --method tv` trains on these labels on a laptop. The committed runs on human labels, in percent of the clean test set (mean over the seeds, the epoch chosen by the paper's rule), are listed here:
+
+# %% tags=["nbval-ignore-output"]
+stored = titled(our_accuracies())
+on_people = stored[stored["noise"].str.startswith("human")]
+for keys, part in on_people.groupby(["dataset", "noise", "way"]):
+    reached = 100 * part["accuracy_noisy_objective"]
+    print(*keys, f"{reached.mean():.1f} ({part['seed'].nunique()} seeds)", sep="  ")
+print("(a run becomes a line of this list by  fdiv results)")
+
+# %% [markdown]
+# ## 6 Three makers of noise
+#
+# Papers on image-dependent noise seldom use people. Much of the literature uses the generator of **Xia et al.** (2020): each image gets a flip rate of its own, and a *random linear map* of its pixels decides which label it flips to. Our stand-in for Clothing1M in mode *quick* is that one (`instance-0.4`). Is it as hard as the weak annotator of section 1? Same images, the same share of wrong labels:
+
+# %% tags=["training"]
+xia = noisy_data("digits", "instance-0.4").split
+labels_of_xia = torch.cat([xia.train_labels, xia.validation_labels])
+makers = {
+    "twin (class only)": by_class,
+    "Xia et al. (random map of pixels)": labels_of_xia,
+    "weak annotator (errs where unsure)": by_image,
+}
+reached = {
+    method: trained(
+        Experiment(dataset="digits", noise="instance-0.4", method=method, seed=SEED)
+    ).accuracy("noisy-objective")
+    for method in ("ce", "tv")
+}
+auroc_of_xia = human_noise.flip_auroc(digits.train_images, clean, labels_of_xia)
+three_makers = pd.DataFrame(
+    {
+        "share wrong": [(v != clean).float().mean().item() for v in makers.values()],
+        "AUROC of a flip": [flip_auroc["twin"], auroc_of_xia, flip_auroc["annotator"]],
+        **{
+            method_title(m): [mean.loc[m, "twin"], reached[m], mean.loc[m, "annotator"]]
+            for m in ("ce", "tv")
+        },
+    },
+    index=list(makers),
+)
+
+# %% [markdown]
+# One seed for Xia et al., two for the others:
+
+# %% tags=["nbval-ignore-output"]
+three_makers.round(2)
+
+# %% [markdown]
+# **What to see**: noise that "depends on the image" is not one thing. In the generator of Xia et al. *whether* a label flips is a coin toss of its own rate, so nothing foresees it (AUROC near one half); the image only decides *where* it goes. Total variation stays near where its twin leaves it. The weak annotator errs where the classes meet, which can be foreseen and therefore learned, and that is what costs. So when a paper reports robustness to *instance-dependent noise*, ask which maker it was.
+#
+# This is also the run that `fdiv grid` executes for the table, from the parameters at the top: Clothing1M in mode *paper*, the digits with the noise of Xia et al. in mode *quick*.
 
 # %% tags=["grid", "training", "nbval-ignore-output"]
 run = watched(
@@ -331,27 +497,9 @@ clothing = paper_accuracies().query("table == 'clothing1m'")
 clothing[["method", "max"]].set_index("method").T
 
 # %% [markdown]
-# The recipe, from the one place where it stands:
-
-# %% tags=["nbval-check-output"]
-settings = recipe("clothing1m", "tv", "paper")
-warm, rates = settings.warm_up, [rate for _, rate in settings.schedule]
-pd.Series(
-    {
-        "network": settings.model,
-        "warm-up": f"{warm.epochs} epochs of cross-entropy at {warm.learning_rate(0):g}",
-        "then": f"{settings.epochs} epochs, from {rates[0]:g} down to {rates[-1]:g}",
-        "optimiser": settings.optimiser,
-        "momentum": settings.momentum,
-        "weight decay": settings.weight_decay,
-        "batch": settings.batch_size,
-        "images": settings.augment,
-    },
-    name="Clothing1M, total variation",
-).to_frame()
-
-# %% [markdown]
-# You need a copy of the data, which its authors give on request (T. Xiao et al., CVPR 2015), unpacked as they distribute it: `images/`, the key lists and the label files. Then:
+# Four points between cross-entropy and the best, one run each, no spread. After section 4 you know what not to conclude.
+#
+# You need a copy of the data, which its authors give on request (T. Xiao et al., CVPR 2015), unpacked as they distribute it. Then:
 #
 # ```bash
 # export FDIV_CLOTHING1M=/where/it/is
@@ -360,13 +508,11 @@ pd.Series(
 # fdiv grid clothing1m --mode paper
 # ```
 #
-# Images are decoded by worker processes while the GPU trains, since they do not fit in memory; cropping and flipping happen on the GPU. With several GPUs each computes a part of every batch, and **the loss is still that of the whole batch**: the parts exchange their logits, so that also DMI's determinant and the plug-in's table are right.
-#
-# **Not run here**: neither the data nor a GPU were at hand. Loader, schedule and several processes are tested on a small tree of the same layout; two processes give the weights of one with the doubled batch.
+# Images are decoded by worker processes while the GPU trains. With several GPUs each computes a part of every batch, and **the loss is still that of the whole batch**: the parts exchange their logits, so that also DMI's determinant is right. Loader, schedule and several processes are tested on a small tree of the same layout; the million photographs themselves wait for somebody with a GPU and a copy.
 #
 # ## Claims checked
 
-# %% tags=["claim", "nbval-check-output"]
+# %% tags=["claim", "nbval-check-output", "fold"]
 claim(
     "the annotator's flips can be foreseen from the image",
     flip_auroc["annotator"] > 0.65,
@@ -378,143 +524,70 @@ claim(
 )
 claim(
     "for noise that does not look it holds for every model",
-    abs(np.subtract(*missing(0, 0.3))) < 1e-12,
+    max(abs(np.subtract(*missing(0, a))) for a in np.linspace(0, 1, 11)) < 1e-12,
 )
 slope = 0.5 * np.tanh(1.0) * K / (K - 1)
-covariance = [0.25 * (1.0 - a) * -2 * r * s for s, a in ((0.5, 0.2), (1.0, 0.6))]
-gaps = [np.subtract(*missing(s, a)) for s, a in ((0.5, 0.2), (1.0, 0.6))]
+cases = [(s, a) for s in (0.25, 0.5, 1.0) for a in (0.2, 0.6, 0.9)]
+covariance = np.array([0.25 * (1.0 - a) * -2 * r * s for s, a in cases])
+gaps = [np.subtract(*missing(s, a)) for s, a in cases]
 claim(
     "otherwise the missing term is the covariance of accuracy and noise rate",
-    np.allclose(gaps, -slope * np.array(covariance), rtol=1e-12),
+    np.allclose(gaps, -slope * covariance, rtol=1e-12),
 )
 
 # %% [markdown]
 # About people, from the committed measurements:
 
-# %% tags=["claim", "nbval-check-output"]
+# %% tags=["claim", "nbval-check-output", "fold"]
 claim(
     "human flips can be foreseen from coarse pixels", people["flip_auroc"].min() > 0.52
 )
 claim("those of the twins cannot", (people["twin_auroc"] - 0.5).abs().max() < 0.02)
 claim(
-    "three people outvote the truth more often than independent ones would",
-    found > 1.2 * expected,
+    "three people outvote the truth a third more often than independent ones would",
+    1.25 < found / expected < 1.45,
 )
 
 # %% [markdown]
 # And training, in mode quick:
 
-# %% tags=["claim", "nbval-check-output"]
+# %% tags=["claim", "nbval-check-output", "fold"]
 lead = mean.loc["tv"] - mean.loc["ce"]
+loss_of = mean["twin"] - mean["annotator"]
+claim("under the twin's noise total variation leads by two points", lead["twin"] > 0.02)
+claim("the annotator's noise costs both three points or more", loss_of.min() > 0.03)
 claim(
-    "under class-conditional noise total variation leads cross-entropy by two points",
-    lead["by class"] > 0.02,
+    "and total variation at least one and a half times as much as cross-entropy",
+    loss_of["tv"] > 1.5 * loss_of["ce"],
+)
+claim("so that its lead is gone", lead["annotator"] < 0.02)
+claim(
+    "whether a label of Xia et al. flips cannot be foreseen, either",
+    abs(auroc_of_xia - 0.5) < 0.08,
 )
 claim(
-    "noise of the same T that looks at the image costs each method three points or more",
-    (mean["by class"] - mean["by image"]).min() > 0.03,
+    "the three makers leave the same share of wrong labels within three points",
+    np.ptp(three_makers["share wrong"]) < 0.03,
 )
 claim(
-    "and total variation at least three points of its lead",
-    lead["by class"] - lead["by image"] > 0.03,
+    "under the noise of Xia et al. total variation keeps 80 %, under the annotator's it does not",
+    reached["tv"] > 0.8 and mean.loc["tv", "annotator"] < 0.8,
 )
 
 # %% [markdown]
 # ## Summary
 # - Class-conditional noise is an assumption that can be tested, with clean labels for a part of the data: try to foresee the flips.
 # - Where noise looks at the image, decoupling lacks one term, the covariance of accuracy and noise rate. It is zero for a perfect model and rewards a model that errs where people err.
+# - The same $T$ from a weak annotator costs total variation about twice what it costs cross-entropy, and its lead.
+# - *Image-dependent* has many makers. Name yours.
 # - People err together. A majority vote cures less than independence promises.
-# - Methods that know only $T$ lose part of their advantage; how much depends on the images, and only a run tells.
 #
-# ## Exercises
-#
-# **1.** A model has the accuracies `accuracy` on several kinds of images, equally frequent, whose labels have symmetric noise at the rates `rate`. How often does it agree with the noisy label?
-
-
-# %% tags=["exercise", "nbval-check-output"]
-def noisy_agreement(accuracy, rate, num_classes):
-    raise NotImplementedError("your turn")
-
-
-exercises.noisy_agreement(noisy_agreement)
-
-# %% [markdown]
-# <details><summary>Hint</summary>
-#
-# It agrees where it is right and the label too, and where both are wrong in the same way. Average at the end.
-#
-# </details>
-# <details><summary>Solution</summary>
-#
-# ```python
-# def noisy_agreement(accuracy, rate, num_classes):
-#     each = [a * (1 - r) + (1 - a) * r / (num_classes - 1) for a, r in zip(accuracy, rate)]
-#     return sum(each) / len(each)
-# ```
-#
-# </details>
-
-# %% [markdown]
-# **2.** Three annotators err independently, each with probability $r$ and then for any other class alike. The majority counts; if all three differ, one of the three labels is drawn. How often is the result wrong?
-
-
-# %% tags=["exercise", "nbval-check-output"]
-def vote_of_three(r, num_classes):
-    raise NotImplementedError("your turn")
-
-
-exercises.vote_of_three(vote_of_three)
-
-# %% [markdown]
-# <details><summary>Hint</summary>
-#
-# It is wrong if (a) two are wrong with the same label and one is right, (b) two are wrong with different labels, one is right and the draw misses it, (c) all three are wrong.
-#
-# </details>
-# <details><summary>Solution</summary>
-#
-# ```python
-# def vote_of_three(r, num_classes):
-#     same = 1 / (num_classes - 1)
-#     two_wrong = 3 * r**2 * (1 - r)
-#     return two_wrong * (same + (1 - same) * 2 / 3) + r**3
-# ```
-#
-# </details>
-
-# %% [markdown]
-# **3.** Draw a class-balanced subset, as the paper does for Clothing1M: as many examples of each class as the rarest class has. Return indices.
-
-
-# %% tags=["exercise", "nbval-check-output"]
-def balanced_subset(labels):
-    raise NotImplementedError("your turn")
-
-
-exercises.balanced_subset(balanced_subset)
-
-# %% [markdown]
-# <details><summary>Hint</summary>
-#
-# `np.flatnonzero(labels == k)` has the examples of class `k`; `np.bincount` counts the classes.
-#
-# </details>
-# <details><summary>Solution</summary>
-#
-# ```python
-# def balanced_subset(labels, rng=np.random.default_rng(0)):
-#     labels = np.asarray(labels)
-#     size = np.bincount(labels).min()
-#     return [i for k in np.unique(labels) for i in rng.permutation(np.flatnonzero(labels == k))[:size]]
-# ```
-#
-# </details>
-
-# %% [markdown]
 # ## Further reading
 # - T. Xiao et al., *Learning from Massive Noisy Labeled Data for Image Classification*, CVPR 2015: Clothing1M.
 # - J. Wei et al., *Learning with Noisy Labels Revisited: A Study Using Real-World Human Annotations*, ICLR 2022: CIFAR-N.
-# - X. Xia et al., *Part-dependent Label Noise: Towards Instance-dependent Label Noise*, NeurIPS 2020.
+# - X. Xia et al., *Part-dependent Label Noise: Towards Instance-dependent Label Noise*, NeurIPS 2020: the second maker.
 # - P. Chen et al., *Beyond Class-Conditional Assumption: A Primary Attempt to Combat Instance-Dependent Label Noise*, AAAI 2021: testing the assumption on Clothing1M.
 #
-# **Next**: [09 Bias correction, and sparse-high solved](09_bias_correction.ipynb)
+# ## To be continued
+#
+# Noise that looks at the image has no $T$ that explains it. But sparse-high does have one, we know it to the last digit, and still everything stops at one half. If formulas predict a failure so exactly, they should also show the way out. [09 The bias, and five ways around it](09_bias_correction.ipynb)

@@ -31,9 +31,20 @@ import numpy as np
 import pandas as pd
 
 from fdiv import RobustClassifier, clean, noise, rank_label_errors  # noqa: F401
-from fdiv.course import check_parameters, claim, explore, images_figure, matrix_figure, predict
+from fdiv.course import (
+    check_parameters,
+    claim,
+    explore,
+    images_figure,
+    matrix_figure,
+    predict,
+)
 from fdiv.course.exercises import nb14 as exercises
-from fdiv.course.own_figures import answers_figure, precision_and_recall, threshold_figure
+from fdiv.course.own_figures import (
+    answers_figure,
+    precision_and_recall,
+    threshold_figure,
+)
 from fdiv.experiments import label_counts, own_data
 
 check_parameters(MODE=MODE, SEED=SEED)
@@ -181,7 +192,8 @@ print(report.wrong)
 
 # %% tags=["nbval-ignore-output"]
 matrix_figure(
-    report.wrong.T, title="T, estimated from the labels and models that had not seen them"
+    report.wrong.T,
+    title="T, estimated from the labels and models that had not seen them",
 )
 
 # %% [markdown]
@@ -248,9 +260,9 @@ exercises.majority(majority)
 counted = np.stack([(votes == k).sum(axis=1) for k in range(10)], axis=1)
 by_majority = (counted.argmax(axis=1) == truth).mean()
 by_trust = (found.labels == truth).mean()
-pd.Series({"majority": by_majority, "Dawid and Skene": by_trust}, name="labels right").round(
-    3
-).to_frame()
+pd.Series(
+    {"majority": by_majority, "Dawid and Skene": by_trust}, name="labels right"
+).round(3).to_frame()
 
 # %% [markdown]
 # **What to see**: trust pays. `found.transition_of(votes)` goes straight into `ForwardCorrection`, and `found.probabilities` into any loss, as soft labels.
@@ -321,7 +333,11 @@ for kind, T in KINDS.items():
         for method in own_data.ANSWERS:
             model = own_data.classifier(method, seed).fit(X, given)
             rows.append(
-                {"case": kind, "method": method, "accuracy": model.score(X_test, y_test)}
+                {
+                    "case": kind,
+                    "method": method,
+                    "accuracy": model.score(X_test, y_test),
+                }
             )
 scores = pd.DataFrame(rows)
 answers_figure(scores, own_data.ANSWERS, title="600 digits, noise of two kinds")

@@ -7,6 +7,7 @@ __getattr__, __dir__, __all__ = lazily(
     {
         "lesson": ("ClaimError", "check_parameters", "claim", "seed_everything", "show_environment"),
         "prediction": ("Prediction", "predict"),
+        "errata": ("errata_table", "kind_of", "tex"),
         "controls": ("LiveFigure", "explore"),
         "runs": ("kept_folder", "log_epoch", "trained", "watched", "watched_together"),
         "samples": ("CLOTHES", "THINGS", "image_samples", "photographs_figure"),

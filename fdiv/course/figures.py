@@ -21,7 +21,7 @@ LABELLINGS = {
     "exact correction": ("#009E73", "dot"),
 }
 OTHER = ("#999999", "longdash")
-GRID = "#E3E6EA"
+GREY = "#C3CAD1"  # a line that is there for comparison
 INK = "#222B36"  # on light cells
 BOTH = "#66717D"  # to be read on white and on black: JupyterLab has both, and a page puts its own in place
 TOP = 3**0.5 / 2  # the height of a triangle of side 1
@@ -70,20 +70,49 @@ def curves_figure(
     x_title: str,
     y_title: str,
     y_range: tuple[float, float] | None = None,
+    story: Sequence[str] | None = None,
 ) -> go.Figure:
     """One line per method over a shared x.
 
     curves: method to its y values; the key picks the colour.
     names: what the legend says for a key, where it is not the key itself.
+    story: the two or three lines that the text is about: in colour, with their names at their ends. The
+        others are thin and grey, and say their names when pointed at. All in colour with a legend when None.
     """
     figure = go.Figure()
-    for method, y in curves.items():
-        label = (names or {}).get(method, method)
-        figure.add_scatter(x=_compact(x), y=_compact(y), name=label, mode="lines", line=line_style(method))
-    figure.update_layout(title=title, xaxis_title=x_title, yaxis_title=y_title, showlegend=True)
+    names = dict(names or {})
+    for method in sorted(curves, key=lambda method: method in (story or ())):
+        grey = story is not None and method not in story
+        figure.add_scatter(
+            x=_compact(x),
+            y=_compact(curves[method]),
+            name=names.get(method, method),
+            mode="lines",
+            line={"color": GREY, "width": 1.5} if grey else line_style(method),
+        )
+    figure.update_layout(title=title, xaxis_title=x_title, yaxis_title=y_title, showlegend=story is None)
     if y_range:
         figure.update_yaxes(range=y_range)
+    if story is not None:
+        _name_lines(figure, {names.get(method, method): curves[method] for method in story}, y_range)
     return figure
+
+
+def _name_lines(
+    figure: go.Figure, lines: Mapping[str, Sequence[float]], y_range: tuple[float, float] | None
+) -> None:
+    """Write the name of each line at its right end, moved apart where two would touch."""
+    shown = np.concatenate([np.asarray(trace.y, dtype=float) for trace in figure.data])
+    low, high = y_range or (np.nanmin(shown), np.nanmax(shown))
+    apart = 0.065 * (high - low)  # the height of a word
+    ends = sorted((float(np.clip(np.asarray(y)[-1], low, high)), name) for name, y in lines.items())
+    at = -np.inf
+    for end, name in ends:
+        at = max(end, at + apart)
+        (colour,) = [trace.line.color for trace in figure.data if trace.name == name]
+        place = {"x": 1.01, "xref": "x domain", "xanchor": "left", "y": at, "showarrow": False}
+        figure.add_annotation(text=name, font={"color": colour}, **place)
+    figure.update_layout(margin_r=20 + round(7.4 * max(map(len, lines))))
 
 
 def panels_figure(
@@ -112,7 +141,7 @@ def panels_figure(
                 name=divergence(name).title,
                 legendgroup=name,
                 showlegend=column == 1 and highlight is None,
-                line={"color": GRID, "width": 1.5} if grey else line_style(name),
+                line={"color": GREY, "width": 1.5} if grey else line_style(name),
                 row=1,
                 col=column,
             )

@@ -20,12 +20,13 @@ __all__ = ["PREDICTION", "Prediction", "predict"]
 
 PREDICTION = "application/vnd.fdiv.prediction+json"
 LETTERS = "abcdef"
-# What JupyterLab hides while a question is open: cells are siblings, up to two of text may stand between.
+# What JupyterLab hides while a question is open. Cells are siblings: up to two of text may stand between, and
+# one of code right behind the next belongs to it.
 _OPEN = ".jp-Cell:has(.fdiv-predict-open)"
-_NEXT = (
-    f"{_OPEN} + .jp-CodeCell",
-    f"{_OPEN} + .jp-MarkdownCell + .jp-CodeCell",
-    f"{_OPEN} + .jp-MarkdownCell + .jp-MarkdownCell + .jp-CodeCell",
+_NEXT = tuple(
+    f"{_OPEN}{' + .jp-MarkdownCell' * words} + .jp-CodeCell{behind}"
+    for behind in ("", " + .jp-CodeCell:not(:has(.fdiv-predict))")
+    for words in range(3)
 )
 _HEADING = ":is(h1, h2, h3)"
 STYLE = f"""<style>

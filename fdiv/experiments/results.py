@@ -112,7 +112,8 @@ def beside(
     """A table of the paper with our runs beside it: a row per dataset, noise and method, in percent.
 
     ``paper`` is the paper's mean where it prints one, else its best. ``ours`` is the mean over our seeds at
-    the epoch that ``rule`` chooses, with ``std`` and ``seeds``; nan where nothing has been run.
+    the epoch that ``rule`` chooses, with ``std`` and ``seeds``; nan where nothing has been run. Where a cell
+    was run with two recipes, such as two networks, the newer one counts: their means do not mix.
 
     table: a name of ``TABLES``; "bias-..." are runs with the paper's correction and the true T.
 
@@ -133,7 +134,8 @@ def beside(
     }
     runs = our_accuracies()
     runs = runs[(runs[list(wanted)] == pd.Series(wanted)).all(axis=1)]
-    column = accuracy_column(rule)
+    runs, column = runs.sort_values("date", kind="stable"), accuracy_column(rule)
+    runs = runs[runs["recipe"] == runs.groupby(ROW)["recipe"].transform("last")]
     ours = runs.groupby(ROW)[column].agg(ours="mean", std="std", seeds="count").reset_index()
     ours[["ours", "std"]] *= 100
     return theirs[[*ROW, "paper"]].merge(ours, on=ROW, how="left").fillna({"seeds": 0})

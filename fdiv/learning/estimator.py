@@ -39,7 +39,7 @@ from fdiv.device import pick_device
 from fdiv.learning.columns import Columns
 from fdiv.learning.losses import CrossEntropy, NoisyLabelLoss
 from fdiv.learning.methods import METHODS, build_loss, needs_transition
-from fdiv.noise.estimate import estimate_transition
+from fdiv.learning.recommend import UNBALANCED, advise, look
 from fdiv.theory.robustness import lost_classes
 
 __all__ = ["Collapse", "RobustClassifier"]
@@ -47,8 +47,8 @@ __all__ = ["Collapse", "RobustClassifier"]
 WHOLE = 64  # up to so many rows a batch is the whole table, in double precision: order and rounding drop out
 STEPS = 600  # at least so many steps, with as many epochs as that takes
 EPOCHS = 60
-VALIDATED = 200  # from so many rows on some labels are set aside
-WARMED_UP = ("warm", "dmi", "correction")  # the families of methods that start from cross-entropy
+VALIDATED, SHARE = 100, 0.2  # from so many rows on so many labels are set aside
+WARMED_UP = ("warm", "dmi")  # the families of methods that start from cross-entropy
 
 
 class Collapse(UserWarning):
@@ -58,8 +58,8 @@ class Collapse(UserWarning):
 class RobustClassifier(ClassifierMixin, BaseEstimator):
     """A network for tables, trained so that wrong labels are not learnt by heart.
 
-    loss: a name in ``fdiv.learning.METHODS`` ("tv", "kl", "ce", "gce", "elr", "flc", ...), or a loss, called
-        with logits and labels.
+    loss: "auto" for what ``fdiv.recommend`` says; a name in ``fdiv.learning.METHODS`` ("tv", "kl", "ce",
+        "gce", "elr", "flc", ...); or a loss, called with logits and labels.
     module: None for a network with the layers ``hidden``; an ``nn.Module`` from columns to logits, whose
         weights are where training starts; or a function of the numbers of columns and of classes that makes
         one. Columns are standardised and text columns spelled out before, see ``fdiv.learning.columns``.
@@ -71,14 +71,15 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
     learning_rate, weight_decay: of Adam.
     warm_up: epochs of cross-entropy at the beginning; None for a third of ``epochs`` where the loss needs it.
     validation: the share of noisy labels, class by class, that is set aside to choose the epoch by the loss;
-        None for 0.1, or nothing below 200 rows. With 0 the last epoch is kept.
+        None for 0.2, or nothing below 100 rows. With 0 the last epoch is kept.
     patience: training stops after so many epochs without a better one; None goes on to the end.
     random_state: an integer makes everything repeatable, on one machine bit by bit.
     device: None for the best there is.
 
     Attributes of a fitted classifier: ``classes_``; ``n_features_in_``, ``feature_names_in_``; ``module_``,
     the network; ``loss_``; ``transition_``, the T that was used, or None; ``history_``, a row per epoch;
-    ``best_epoch_``; ``diagnosis_``, sentences about what was decided and what looks wrong.
+    ``best_epoch_``; ``chosen_``, the name of the loss; ``diagnosis_``, sentences about what was decided and
+    what looks wrong.
 
     Probabilities of a robust loss are those of the *clean* label, as the network sees it; divergences make
     them surer than they should be.
@@ -94,7 +95,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        loss: Any = "tv",
+        loss: Any = "auto",
         module: nn.Module | Callable[[int, int], nn.Module] | None = None,
         *,
         correction: str = "none",
@@ -132,14 +133,22 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         y: the labels, of any kind.
         sample_weight: how much each row counts, from 0 up.
         """
-        labels, self.classes_, weight = self._rows(X, y, sample_weight)
-        self.diagnosis_ = []
-        kept = slice(None) if weight is None else weight > 0
-        self._columns = Columns().fit(_take(X, kept), None if weight is None else weight[kept])
-        numbers = self._columns.transform(_take(X, kept))
+        numbers, labels, self.classes_, weight = self._prepared(X, y, sample_weight)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        with _seeded(seed):
-            self._fit(numbers, labels[kept], None if weight is None else weight[kept])
+        self.diagnosis_, self.transition_ = [], None
+        options = self._options(numbers, labels, weight, seed)
+        self._train(numbers, labels, weight, seed, **options)
+        lost = self._lost(numbers, labels) if self.loss == "auto" and self.chosen_ != "ce" else 0
+        if lost:
+            robust = dict(self.__dict__)
+            self._train(numbers, labels, weight, seed, loss="ce", correction="none")
+            if self._lost(numbers, labels) < lost:
+                self.diagnosis_.append(
+                    f"{robust['chosen_']} lost {lost} classes: cross-entropy took its place"
+                )
+            else:
+                self.__dict__.update(robust)
+        self._say_what_looks_wrong(numbers, labels)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -184,8 +193,8 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
                 f"X holds texts ({error}): pass a pandas DataFrame, whose text columns are spelled out"
             ) from None
 
-    def _rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray, Any]:
-        """The labels as numbers, the names of the classes, and the weights, all checked against ``X``."""
+    def _prepared(self, X: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, Any]:
+        """Rows of numbers, labels from 0, names of classes, and weights; rows of weight 0 are left out."""
         if y is None:
             raise ValueError(
                 "RobustClassifier requires y to be passed, but the target y is None: pass the labels"
@@ -201,48 +210,80 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         if len(names) < 2:
             found = f"one class only, {str(names[0])!r}" if len(names) else "no label of positive weight"
             raise ValueError(f"y has {found}, but a classifier needs two: check the column of the labels")
-        return np.searchsorted(names, y).clip(max=len(names) - 1), names, weight
+        labels = np.searchsorted(names, used)
+        if weight is not None:
+            X, weight = _take(X, weight > 0), weight[weight > 0]
+        self._columns = Columns().fit(X, weight)
+        return self._columns.transform(X), labels, names, weight
 
     # ------------------------------------------------------------------ training
 
-    def _fit(self, numbers: np.ndarray, labels: np.ndarray, weight: np.ndarray | None) -> None:
-        K, n = len(self.classes_), len(labels)
-        self.history_, self.best_epoch_, self.transition_ = pd.DataFrame(), 0, None
-        prior = np.bincount(labels, weight, minlength=K)
-        prior = prior / prior.sum()
-        self._dtype = torch.float64 if n <= WHOLE and self.module is None else torch.float32
-        self._device = torch.device(self.device) if self.device is not None else pick_device()
-        self.module_ = self._network(numbers.shape[1], K)
-        train, held = _split(labels, self._share(n))
-        data = _Data.of(self._tensor(numbers), labels, weight, self._device)
-        self._say_small_classes(labels)
-        loop = _Loop(self, data.part(train), data.part(held))
-        method = None if isinstance(self.loss, nn.Module) else METHODS.name_of(self.loss)
-        needs_T = method is not None and needs_transition(method, self.correction)
-        epochs, warm_up = loop.epochs, self._warm_up_epochs(method, needs_T, loop.epochs)
-        if warm_up:
-            loop.run(CrossEntropy(K), warm_up, "warm-up")
-        if needs_T:
-            self.transition_ = self._transition(data, labels)
-        self.loss_ = self._loss(method, prior, len(train))
-        loop.run(self.loss_, max(epochs - warm_up, 1), method or type(self.loss_).__name__)
+    def _options(
+        self, numbers: np.ndarray, labels: np.ndarray, weight: np.ndarray | None, seed: int
+    ) -> dict[str, Any]:
+        """Loss and correction, as given or as recommended, and with them ``chosen_`` and ``transition_``."""
+        found: dict[str, Any]
+        if isinstance(self.loss, str) and self.loss == "auto":
+            advice = advise(numbers, labels, self.classes_, weight, seed)
+            self.diagnosis_ += advice.reasons
+            self.chosen_, found, evidence = (
+                advice.name,
+                {"correction": "none", **advice.options},
+                advice.evidence,
+            )
+        else:
+            method = self.loss if isinstance(self.loss, nn.Module) else METHODS.name_of(self.loss)
+            self.chosen_ = method if isinstance(method, str) else type(method).__name__
+            found, evidence = {"loss": method, "correction": self.correction}, None
+        if isinstance(found["loss"], str) and needs_transition(found["loss"], found["correction"]):
+            if self.transition is None and evidence is None:
+                evidence = look(numbers, labels, len(self.classes_), weight, seed, fewest=0)
+            self.transition_ = evidence.T if self.transition is None and evidence else self.transition
+        return found
+
+    def _train(
+        self,
+        numbers: np.ndarray,
+        labels: np.ndarray,
+        weight: np.ndarray | None,
+        seed: int,
+        loss: Any,
+        correction: str,
+    ) -> None:
+        """Build network and loss, and train them."""
+        with _seeded(seed):
+            K, n = len(self.classes_), len(labels)
+            prior = np.bincount(labels, weight, minlength=K)
+            self._dtype = torch.float64 if n <= WHOLE and self.module is None else torch.float32
+            self._device = torch.device(self.device) if self.device is not None else pick_device()
+            self.module_ = self._network(numbers.shape[1], K)
+            train, held = _split(labels, self._share(n))
+            data = _Data.of(self._tensor(numbers), labels, weight, self._device)
+            loop = _Loop(self, data.part(train), data.part(held))
+            warm_up = self._warm_up_epochs(loss, loop.epochs)
+            self.loss_ = self._loss(loss, correction, prior / prior.sum(), len(train))
+            if warm_up:
+                loop.run(CrossEntropy(K), warm_up, "warm-up")
+            stage = loss if isinstance(loss, str) else type(loss).__name__
+            loop.run(self.loss_, max(loop.epochs - warm_up, 1), stage)
         self.history_, self.best_epoch_ = pd.DataFrame(loop.history), loop.best
-        self._say_what_looks_wrong(data)
+
+    def _lost(self, numbers: np.ndarray, labels: np.ndarray) -> int:
+        """How many classes are predicted less than a tenth as often as they are labels."""
+        K, predicted = len(self.classes_), self._forward(self._tensor(numbers)).argmax(1).numpy()
+        return int((np.bincount(predicted, minlength=K) < np.bincount(labels, minlength=K) / 10).sum())
 
     def _share(self, n: int) -> float:
-        share = self.validation if self.validation is not None else 0.1 if n >= VALIDATED else 0.0
+        share = self.validation if self.validation is not None else SHARE * (n >= VALIDATED)
         if not 0 <= share < 1:
             raise ValueError(f"validation is {share!r}, but must be a share from 0 up to below 1")
         return share
 
-    def _warm_up_epochs(self, method: str | None, needs_T: bool, epochs: int) -> int:
+    def _warm_up_epochs(self, method: Any, epochs: int) -> int:
         if self.warm_up is not None:
             return _whole("warm_up", self.warm_up, 0)
-        if method is not None and (
-            METHODS[method].recipe in WARMED_UP or (needs_T and self.transition is None)
-        ):
-            return math.ceil(epochs / 3)
-        return 0
+        warmed_up = isinstance(method, str) and METHODS[method].recipe in WARMED_UP
+        return math.ceil(epochs / 3) if warmed_up else 0
 
     def _network(self, columns: int, K: int) -> nn.Module:
         """The network to train, on its device; a module of the user's is copied."""
@@ -274,34 +315,27 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
             )
         return made
 
-    def _loss(self, method: str | None, prior: np.ndarray, examples: int) -> Any:
+    def _loss(self, method: Any, correction: str, prior: np.ndarray, examples: int) -> Any:
         """The loss to minimise, new for this training."""
-        K = len(prior)
-        if method is None:
-            loss = copy.deepcopy(self.loss)
-        else:
+        if isinstance(method, str):
             given: Any = prior
-            if METHODS[method].takes_correction and lost_classes(method, prior):
-                lost = [str(self.classes_[k]) for k in lost_classes(method, prior)]
+            if METHODS[method].takes_correction and (lost := lost_classes(method, prior)):
+                names = ", ".join(str(self.classes_[k]) for k in lost)
                 self.diagnosis_.append(
-                    f"labels are so unbalanced that {method} would give up class {', '.join(lost)}:"
-                    " label_prior is 'balanced'"
+                    f"labels are so unbalanced that {method} would give up class {names}: label_prior is"
+                    " 'balanced'"
                 )
                 given = "balanced"
             T = None if self.transition_ is None else np.asarray(self.transition_)
-            options = {"label_prior": given, "T": T, "correction": self.correction, "examples": examples}
-            loss = build_loss(method, K, **options)
+            options = {"label_prior": given, "T": T, "correction": correction, "examples": examples}
+            loss: Any = build_loss(method, len(prior), **options)
+            if method == "plugin" and prior.max() > UNBALANCED * prior.min():
+                loss.barrier = 0.0  # which would draw predictions to the shares of the noisy labels
+        else:
+            loss = copy.deepcopy(method)
         if isinstance(loss, NoisyLabelLoss):
             loss.check = False  # labels are classes, and the objective is looked at after each epoch
         return loss.to(self._device)
-
-    def _transition(self, data: _Data, labels: np.ndarray) -> Any:
-        """T as given, or as estimated from the network after its warm-up."""
-        if self.transition is not None:
-            return self.transition
-        z = self._forward(data.X)
-        estimate = estimate_transition(z.softmax(1), labels, method="anchor-count", bootstrap=0)
-        return estimate.T
 
     def _tensor(self, numbers: np.ndarray) -> Tensor:
         return torch.as_tensor(numbers, dtype=self._dtype)
@@ -315,22 +349,19 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
 
     # ------------------------------------------------------------------ what is said
 
-    def _say_small_classes(self, labels: np.ndarray) -> None:
+    def _say_what_looks_wrong(self, numbers: np.ndarray, labels: np.ndarray) -> None:
+        """Classes with few labels; what the loss says about its predictions, as a warning, too."""
         counts = np.bincount(labels)
         small = [f"{self.classes_[k]} ({counts[k]})" for k in np.flatnonzero(counts < 5)]
         if small:
             self.diagnosis_.append(
                 f"few labels: class {', '.join(small[:5])} has fewer than 5, too few to tell wrong from right"
             )
-
-    def _say_what_looks_wrong(self, data: _Data) -> None:
-        """What the loss says about its predictions, with the names of the classes, as a warning, too."""
         loss = self.loss_ if isinstance(self.loss_, NoisyLabelLoss) else CrossEntropy(len(self.classes_))
-        found = loss.diagnose(self._forward(data.X).to(self._device), data.y)
-        for sentence in found:
-            told = self._with_names(sentence)
-            self.diagnosis_.append(told)
-            warnings.warn(told, Collapse, stacklevel=4)
+        z = self._forward(self._tensor(numbers))
+        for sentence in map(self._with_names, loss.diagnose(z, torch.as_tensor(labels))):
+            self.diagnosis_.append(sentence)
+            warnings.warn(sentence, Collapse, stacklevel=3)
 
     def _with_names(self, sentence: str) -> str:
         """The sentence, and the names of the classes in it where these are not their numbers."""

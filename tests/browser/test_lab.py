@@ -1,4 +1,7 @@
-"""Notebooks in JupyterLab, as a reader meets them: run everything, move every slider, save."""
+"""JupyterLab, as a reader meets it: a notebook run and saved, and every kind of control and figure moved.
+
+nbval executes all the notebooks; here one stands for them, and a small one has each kind of control once.
+"""
 
 import contextlib
 import json
@@ -20,25 +23,34 @@ from fdiv.course.notebooks import FOLDER, pair_differences
 from fdiv.course.pages import PLOTLY
 
 pytestmark = pytest.mark.browser
-NAMES = (
-    "00_start_here",
-    "01_divergences_and_conjugates",
-    "02_noise_models",
-    "03_decoupling_theorem",
-    "04_mnist",  # a figure that grows while a network trains
-    "09_bias_correction",
-)
-SCRATCH = "empty_callback"  # a slider whose figure is empty, against which the others are timed
-SCRATCH_CODE = """import plotly.graph_objects as go
-from fdiv.course.controls import explore
-explore(lambda n=5: go.Figure(layout={"title": {"text": str(n)}}), n=(0, 10, 1))"""
+NAME = "00_start_here"
+KINDS = "every_kind"  # of control, of growing figure, and of figure to play with
+KINDS_CODE = """import json
+from pathlib import Path
+import plotly.graph_objects as go
+from fdiv.course import LiveFigure, explore
+from fdiv.course.widgets import classifier_plane, memorisation_machine, t_editor
+
+def draw(whole=5, part=0.5, stop=2, menu="a", box=True):
+    title = f"{whole} {part:g} {stop} {menu} {box}"
+    return go.Figure(go.Bar(y=[whole, part, stop]), {"title": {"text": title}})
+
+explore(draw, whole=(0, 10, 1), part=(0.0, 1.0, 0.25), stop=[1, 2, 8], menu=["a", "b"], box=True)
+#---
+values = []
+with LiveFigure(lambda: go.Figure(go.Scatter(y=values)), pause=0) as growing:
+    for step in range(5):
+        values.append(step)
+        growing.update()
+#---
+figure = t_editor()
+figure.observe(lambda change: Path("told.json").write_text(json.dumps(figure.state)), "state")
+display(figure, classifier_plane(), memorisation_machine())"""
 NEWS = "@jupyterlab/apputils-extension/notification.jupyterlab-settings"  # a question over the notebook
 TOKEN = "reader"
 PANEL = ".jp-NotebookPanel .jp-WindowedPanel-outer"
 BUSY = "() => [...document.querySelectorAll('.jp-InputPrompt')].some(one => one.textContent.includes('[*]'))"
 START, RUN, MOVE = 60, 240, 10  # seconds at most
-TOOK: dict[str, float] = {}  # seconds from the address to the last cell
-PRESSES = 6  # to and fro, so that a control ends where it began
 # JupyterLab draws a figure a second time and makes a picture of it; a hand moves again when that is done.
 REST = "() => new Promise(rested => setTimeout(() => requestIdleCallback(rested), 100))"
 # What the figure of a cell shows, null while it is replaced; and the ms from a key press to another figure.
@@ -80,10 +92,10 @@ def server(browser, tmp_path_factory):
         os.utime(text, (0, 0))  # as after a refresh, which writes the .ipynb alone
     nbformat.write(
         nbformat.v4.new_notebook(
-            cells=[nbformat.v4.new_code_cell(SCRATCH_CODE)],
+            cells=[nbformat.v4.new_code_cell(code.strip()) for code in KINDS_CODE.split("#---")],
             metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}},
         ),
-        home / "notebooks" / f"{SCRATCH}.ipynb",
+        home / "notebooks" / f"{KINDS}.ipynb",
     )
     path = home / "jupyterlab_settings_dir" / NEWS
     path.parent.mkdir(parents=True)
@@ -138,22 +150,25 @@ def wait_until(condition, seconds: float, what: str) -> None:
         time.sleep(0.2)
 
 
-@pytest.fixture(scope="module", params=NAMES)
-def name(request):
-    return request.param
+@pytest.fixture(scope="module")
+def lab(browser, server, screenshots):
+    """The notebook, opened and run to its end."""
+    with opened(browser, server, NAME) as page:
+        page.wait_for_selector(".jp-NotebookPanel .jp-RenderedMarkdown h1", timeout=START * 1000)
+        page.screenshot(path=screenshots / "lab_opened.png")
+        run_all(page)
+        for question in page.get_by_role("button", name="show me").all():
+            question.press("Enter")  # or the answers are out of sight
+        yield page
 
 
 @pytest.fixture(scope="module")
-def lab(browser, server, screenshots, name):
-    """The notebook, opened and run to its end."""
-    start = time.monotonic()
-    with opened(browser, server, name) as page:
-        page.wait_for_selector(".jp-NotebookPanel .jp-RenderedMarkdown h1", timeout=START * 1000)
-        page.screenshot(path=screenshots / f"lab_{name[:2]}_opened.png")
+def kinds(browser, server):
+    """The small notebook, run, and what its page complained of."""
+    with opened(browser, server, KINDS) as page:
+        page.complaints = []
+        page.on("pageerror", lambda error: page.complaints.append(str(error)))
         run_all(page)
-        TOOK[name] = time.monotonic() - start
-        for button in page.get_by_role("button", name="show me").all():  # what a prediction hides
-            button.click()
         yield page
 
 
@@ -176,14 +191,6 @@ def run_all(page) -> None:
     page.wait_for_function(f"() => !({BUSY})()", timeout=RUN * 1000)
 
 
-@pytest.fixture(scope="module")
-def empty_callback(browser, server):
-    """How long a slider takes to show a figure with nothing in it, in ms."""
-    with opened(browser, server, SCRATCH) as page:
-        run_all(page)
-        return statistics.median(moved(page, controls(interactive_cells(page).first)[0]))
-
-
 def is_whole(path) -> bool:
     """Whether JupyterLab has written the file to its end."""
     try:
@@ -193,13 +200,13 @@ def is_whole(path) -> bool:
     return True
 
 
-def test_every_cell_ran_without_an_error(lab, server, name):
+def test_every_cell_ran_without_an_error(lab, server):
     """Saved as a reader would: both files of the pair are written, and still agree."""
-    twin = server.folder / f"{name}.ipynb"
+    twin = server.folder / f"{NAME}.ipynb"
     before = twin.stat().st_mtime_ns
     lab.keyboard.press("Control+s")
     wait_until(lambda: twin.stat().st_mtime_ns > before and is_whole(twin), MOVE, "saved")
-    source = server.folder / f"{name}.py"
+    source = server.folder / f"{NAME}.py"
     wait_until(lambda: pair_differences(source) == [], MOVE, "the text written too, and equal")
     notebook = nbformat.read(twin, as_version=4)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
@@ -208,10 +215,10 @@ def test_every_cell_ran_without_an_error(lab, server, name):
     assert [o for o in outputs if o.output_type == "error" or o.get("name") == "stderr"] == []
 
 
-def test_saving_leaves_the_text_as_it_was(lab, server, name):
+def test_saving_leaves_the_text_as_it_was(lab, server):
     """Or whoever only ran the notebook would have changes to commit."""
     saved, committed = (
-        (folder / f"{name}.py").read_text(encoding="utf-8") for folder in (server.folder, FOLDER)
+        (folder / f"{NAME}.py").read_text(encoding="utf-8") for folder in (server.folder, FOLDER)
     )
     assert saved == committed
 
@@ -237,13 +244,13 @@ def controls(cell) -> list:
 
 
 def moved(page, control) -> list[float | None]:
-    """Move a control to and fro: the ms until another figure was seen, None where it stayed as it was."""
+    """Move a control there and back: the ms until another figure was seen, None where it stayed as it was."""
     cell = control.locator("xpath=ancestor::*[contains(@class, 'jp-CodeCell')]").element_handle()
-    waits, moves = [], there_and_back(page, control)
-    for number in range(PRESSES):
+    waits = []
+    for move in there_and_back(page, control):
         page.evaluate(REST)
         cell.evaluate(WATCH, 1000 * MOVE)
-        moves[number % 2]()
+        move()
         waits.append(cell.evaluate("cell => cell.answer"))
     return waits
 
@@ -264,28 +271,53 @@ def there_and_back(page, control) -> tuple:
     return tuple(partial(page.keyboard.press, key) for key in keys)
 
 
-def test_every_control_moves_its_figure(lab, name, empty_callback, screenshots, record_property):
-    """The waits are told as multiples of an empty figure's, since times here and there differ."""
-    source = (FOLDER / f"{name}.py").read_text(encoding="utf-8")
-    cells = interactive_cells(lab)
-    assert cells.count() == source.count("\nexplore(")
-    waits = {}
-    for number in range(cells.count()):
-        for control in controls(cells.nth(number)):
-            label = control.locator("xpath=ancestor::*[contains(@class, 'widget-inline-hbox')]")
-            said = f"cell {number + 1}, {label.locator('label, .widget-label').first.text_content()}"
-            waits[said] = moved(lab, control)
-        lab.screenshot(path=screenshots / f"lab_{name[:2]}_moved_{number + 1}.png")
-    assert [said for said, each in waits.items() if None in each] == []
-    medians = {said: statistics.median(each) / empty_callback for said, each in waits.items()}
-    lines = [f"{name}: opened and run in {TOOK[name]:.0f} s; an empty figure takes {empty_callback:.0f} ms"]
-    lines += [f"  {said}: {ratio:.1f} times that" for said, ratio in medians.items()]
-    record_property("told", "\n".join(lines))
+RANGE = "cell => JSON.stringify(cell.querySelector('.js-plotly-plot').layout.yaxis.range)"
 
 
-def test_the_figure_shows_what_the_slider_says(lab, name):
-    if name != NAMES[0]:
-        pytest.skip("the slider of the first notebook stands for all")
+def test_every_kind_of_control_moves_its_figure_on_axes_that_stay(kinds, screenshots, record_property):
+    cell = interactive_cells(kinds).first
+    range_ = cell.evaluate(RANGE)
+    assert json.loads(range_)[1] > 10, "as wide as the largest needs"
+    found = controls(cell)
+    assert len(found) == 5
+    waits = [wait for control in found for wait in moved(kinds, control)]
+    assert None not in waits
+    assert cell.evaluate(RANGE) == range_
+    kinds.screenshot(path=screenshots / "lab_kinds.png")
+    median = statistics.median(waits)
+    record_property("told", f"JupyterLab: another figure {median:.0f} ms after a key, in the median")
+
+
+def test_a_figure_that_grew_is_shown_once_and_whole(kinds):
+    cell = kinds.locator(".jp-CodeCell").nth(1)
+    cell.scroll_into_view_if_needed()
+    cell.locator(".js-plotly-plot .main-svg").first.wait_for(timeout=MOVE * 1000)
+    shown = "cell => [...cell.querySelectorAll('.js-plotly-plot')].map(one => one._fullData[0].y.length)"
+    wait_until(lambda: cell.evaluate(shown) == [5], MOVE, "one figure with five points")
+
+
+def test_the_kernel_hears_what_the_reader_does(kinds, server, screenshots):
+    told = server.folder / "told.json"
+    entry = kinds.get_by_role("slider", name="Selected entry")
+    entry.scroll_into_view_if_needed()
+    kinds.wait_for_function(
+        "() => document.querySelectorAll('.fdiv-fig canvas').length >= 11", timeout=30_000
+    )
+    wait_until(told.exists, MOVE, "the kernel has heard of the first state")
+    entry.focus()
+    for _ in range(3):
+        entry.press("ArrowRight")
+    wait_until(lambda: ", 0.43, 0]" in told.read_text(), MOVE, "three steps of a hundredth each")
+    kinds.screenshot(path=screenshots / "lab_figures_light.png")
+    kinds.evaluate("document.body.dataset.jpThemeLight = 'false'")
+    kinds.wait_for_function(
+        "() => [...document.querySelectorAll('.fdiv-fig')].every(one => one.dataset.theme === 'dark')"
+    )
+    kinds.screenshot(path=screenshots / "lab_figures_dark.png")
+    assert kinds.complaints == []
+
+
+def test_the_figure_shows_what_the_slider_says(lab):
     cell = interactive_cells(lab).first
     handle = controls(cell)[0]
     handle.focus()
@@ -298,9 +330,9 @@ def test_the_figure_shows_what_the_slider_says(lab, name):
     assert cell.locator(".js-plotly-plot").count() == 1, "the old figure is gone"
 
 
-def test_every_figure_is_drawn(lab, screenshots, name):
+def test_every_figure_is_drawn(lab, screenshots):
     """JupyterLab draws what is in sight: go from top to bottom, and look."""
-    stored = nbformat.read(FOLDER / f"{name}.ipynb", as_version=4)
+    stored = nbformat.read(FOLDER / f"{NAME}.ipynb", as_version=4)
     wanted = sum(PLOTLY in o.get("data", {}) for cell in stored.cells for o in cell.get("outputs", []))
     scroll = f"top => document.querySelector('{PANEL}').scrollTop = top"
     for number, top in enumerate(
@@ -308,6 +340,41 @@ def test_every_figure_is_drawn(lab, screenshots, name):
     ):
         lab.evaluate(scroll, top)
         lab.wait_for_timeout(200)
-        lab.screenshot(path=screenshots / f"lab_{name[:2]}_{number:02d}.png")
+        lab.screenshot(path=screenshots / f"lab_00_{number:02d}.png")
     drawn = lab.locator(".js-plotly-plot", has=lab.locator(".mlayer :is(path, image)"))
     assert drawn.count() == wanted
+
+
+ASK = """from fdiv.course import predict
+predict("Is $1 < 2$?", ["no", "yes"], answer=1, why=["Count again.", "Two is one more."])"""
+HEIGHT = """word => [...document.querySelectorAll('.jp-Cell-outputWrapper')]
+    .find(one => one.textContent.includes(word)).clientHeight"""
+
+
+def test_the_next_output_is_hidden_until_a_button_is_pressed(browser, server, screenshots):
+    notebook = nbformat.v4.new_notebook(
+        cells=[
+            nbformat.v4.new_code_cell(ASK),
+            nbformat.v4.new_markdown_cell("Now look."),
+            nbformat.v4.new_code_cell('print("sur" + "prise")'),
+            nbformat.v4.new_markdown_cell("You saw it.\n\n## 2 What follows\n\nStays."),
+            nbformat.v4.new_code_cell('print("after" + "wards")'),
+        ],
+        metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}},
+    )
+    nbformat.write(notebook, server.folder / "question.ipynb")
+    with opened(browser, server, "question") as page:
+        run_all(page)
+        page.wait_for_selector("text=show me")
+        page.wait_for_selector(".fdiv-predict mjx-container, .fdiv-predict .MathJax")
+        assert page.evaluate(HEIGHT, "surprise") == 0
+        assert page.evaluate(HEIGHT, "afterwards") > 0
+        assert not page.locator("p", has_text="You saw it.").is_visible()
+        assert page.locator("p", has_text="Stays.").is_visible()
+        page.screenshot(path=screenshots / "lab_prediction_open.png")
+        page.get_by_role("button", name="a", exact=True).press("Enter")
+        page.wait_for_selector("text=Not a: it is b.")
+        assert page.locator("li", has_text="Count again.").is_visible()
+        assert page.evaluate(HEIGHT, "surprise") > 0
+        assert page.locator("p", has_text="You saw it.").is_visible()
+        page.screenshot(path=screenshots / "lab_prediction_answered.png")

@@ -21,6 +21,7 @@ READY = """() => window.MathJax?.startup?.promise.then(() =>
   [...document.querySelectorAll('.plotly-graph-div')].every(figure => figure._fullLayout))"""
 SHOWN = "figure => JSON.stringify([figure.data, figure.layout.annotations, figure.layout.title])"
 SIDEWAYS = "() => document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth"
+HINT = "<details><summary>Hint</summary>\n\n{}\n\n</details>\n"
 WORDS = "The transition matrix says how labels flip. " * 60
 
 
@@ -59,7 +60,7 @@ def small(tmp_path_factory):
         new_markdown_cell("The surprise was **seen**.\n\n## 2 Then\n\n" + WORDS),
         new_code_cell("print(" + "'a very long line of code', " * 8 + ")", outputs=[printed]),
         new_markdown_cell(
-            "### Exercise 1 ★: count\n\nCount.\n\n<details><summary>Hint</summary>\n\nTwo.\n\n</details>"
+            "### Exercise 1 ★: count\n\nCount.\n\n" + HINT.format("Fingers.") + HINT.format("Two.")
         ),
         new_markdown_cell("## Summary\n\nA zeppelin passed."),
     ]
@@ -167,6 +168,13 @@ def test_contents_stay_in_sight_and_mark_where_the_reader_is(reader):
     reader.wait_for_function(
         "() => document.querySelector('.contents [aria-current]').textContent === 'Summary'", timeout=5_000
     )
+
+
+def test_a_second_hint_waits_for_the_first(reader):
+    assert reader.locator("summary:visible", has_text="Hint").all_inner_texts() == ["Hint 1 of 2"]
+    reader.get_by_text("Hint 1 of 2").click()
+    reader.get_by_text("Hint 2 of 2").click()
+    assert reader.get_by_text("Two.", exact=True).is_visible()
 
 
 def test_contents_fold_away_on_a_phone(reader):

@@ -8,11 +8,13 @@ import nbformat
 import numpy as np
 import pytest
 import torch
+from sklearn.neighbors import KNeighborsClassifier
 from test_pages_browser import CONTRAST, DESKTOP, PHONE, SIDEWAYS
 
 from fdiv.course import widgets
 from fdiv.course.pages import build
 from fdiv.learning.losses import CrossEntropy, FDivLoss
+from fdiv.learning.modern import GCE
 from fdiv.noise import paper_noise
 from fdiv.theory import exact
 from fdiv.theory.divergences import DIVERGENCES
@@ -108,8 +110,7 @@ def torch_loss(name, z, y):
     if name == "cross-entropy":
         return CrossEntropy()(z, y)
     if name == "gce":
-        p = z.softmax(1).gather(1, y[:, None])
-        return ((1 - p**GCE_POWER) / GCE_POWER).mean()
+        return GCE(z.shape[1], q=GCE_POWER)(z, y)
     return FDivLoss(name, z.shape[1])(z, y)
 
 
@@ -138,33 +139,45 @@ def test_loss_and_gradient_are_those_of_the_package(js, name):
         np.testing.assert_allclose(gradient, z.grad.ravel(), **CLOSE)
 
 
-@pytest.mark.parametrize("name", ["cross-entropy", "tv", "js"])
-def test_two_hundred_steps_follow_torch(js, name):
+@pytest.mark.parametrize(
+    ("loss", "shape"),
+    [
+        ("cross-entropy", "blobs"),
+        ("tv", "moons"),
+        ("js", "spirals"),
+        ("kl", "blobs"),
+        ("pearson", "moons"),
+        ("gce", "spirals"),
+    ],
+)
+def test_two_hundred_steps_follow_torch(js, loss, shape):
+    """On the machine's own points with its own wrong labels, from given weights."""
     rng = np.random.default_rng(2)
-    points, labels = rng.uniform(-1, 1, (40, 2)), rng.integers(0, 3, 40)
     shapes = [(8, 2), (8,), (8, 8), (8,), (3, 8), (3,)]
-    weights = [rng.normal(0, 0.7, shape) for shape in shapes]
-    found = js(
+    weights = [rng.normal(0, 0.7, size) for size in shapes]
+    found, points, labels = js(
         "memorisation_machine",
-        """(core, loss, weights, points, labels) => {
+        """(core, loss, shape, weights) => {
+          const data = core.makeData({ data: shape, classes: 3, points: 60, seed: 4 });
+          const given = core.corrupt(data, "symmetric", 0.3);
           const network = core.makeNetwork({ loss, weights: weights.map(w => Float64Array.from(w)),
-            points: Float64Array.from(points), labels, classes: 3, rate: 0.01 });
-          return Array.from({ length: 200 }, () => network.step());
+            points: data.points, labels: given, classes: 3, rate: 0.01 });
+          return [Array.from({ length: 200 }, () => network.step()), [...data.points], [...given]];
         }""",
-        name,
+        loss,
+        shape,
         [w.ravel().tolist() for w in weights],
-        points.ravel().tolist(),
-        labels.tolist(),
     )
+    points, name = np.reshape(points, (-1, 2)), loss
     W1, b1, W2, b2, W3, b3 = parts = [tensor(w).requires_grad_() for w in weights]
     adam, x, y, want = torch.optim.Adam(parts, lr=0.01), tensor(points), torch.as_tensor(labels), []
     for _ in range(200):
         z = ((x @ W1.T + b1).relu() @ W2.T + b2).relu() @ W3.T + b3
-        loss = torch_loss(name, z, y)
+        value = torch_loss(name, z, y)
         adam.zero_grad()
-        loss.backward()
+        value.backward()
         adam.step()
-        want.append(loss.item())
+        want.append(value.item())
     np.testing.assert_allclose(found, want, **CLOSE)
     assert want[-1] < want[0]
 
@@ -302,6 +315,32 @@ def test_cross_entropy_memorises_and_total_variation_does_not(js):
         (ce_accuracy, ce_memorised), (tv_accuracy, tv_memorised) = found
         assert ce_memorised > 0.5 > 0.25 > tv_memorised
         assert tv_accuracy > ce_accuracy + 0.08
+
+
+@pytest.mark.parametrize("classes", [2, 3, 4])
+@pytest.mark.parametrize("shape", ["blobs", "moons", "spirals"])
+def test_every_shape_has_classes_that_can_be_told_apart(js, shape, classes):
+    """By the nearest training point: what makes a network fail is the labels, not the points."""
+    points, labels, test_points, test_labels = (
+        np.array(part)
+        for part in js(
+            "memorisation_machine",
+            """(core, data, classes) => {
+              const set = core.makeData({ data, classes, points: 150, seed: 1 });
+              return [set.points, set.labels, set.test.points, set.test.labels].map(part => [...part]);
+            }""",
+            shape,
+            classes,
+        )
+    )
+    assert np.ptp(np.bincount(labels)) == 0, "as many of each class"
+    assert abs(points).max() < 1.5
+    nearest = KNeighborsClassifier(3).fit(points.reshape(-1, 2), labels)
+    assert nearest.score(test_points.reshape(-1, 2), test_labels) > 0.85
+
+
+def test_the_menu_of_losses_is_the_one_python_offers(js):
+    assert js("memorisation_machine", "core => core.LOSSES.map(one => one.name)") == list(widgets.LOSSES)
 
 
 def test_noise_has_its_rate_and_more_of_it_flips_the_same_points_and_others(js):

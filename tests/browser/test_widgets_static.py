@@ -46,6 +46,11 @@ def test_a_notebook_stores_parameters_and_the_finding_only(static, name):
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_other_settings_may_have_a_finding_of_their_own(static, name):
+    assert stored(name, finding="Nothing moves.")[FIGURE]["finding"] == "Nothing moves."
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_a_kernel_shows_a_widget_with_the_same_parameters(monkeypatch, name):
     monkeypatch.delenv("FDIV_STATIC", raising=False)
     anywidget = pytest.importorskip("anywidget")
@@ -62,7 +67,7 @@ def test_a_page_holds_each_module_once(static, tmp_path):
     nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "00_figures.ipynb")
     build(tmp_path, ["00_figures"])
     page = (tmp_path / "00_figures.html").read_text(encoding="utf-8")
-    assert page.count('<script type="module">') == len(NAMES)
+    assert page.count(", widget, core);</script>") == len(NAMES)
     assert page.count("<figcaption>") == len(outputs)
     assert "mountFigure(" not in (tmp_path / "index.html").read_text(encoding="utf-8").split("</script>")[-1]
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from scipy import stats
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 
@@ -27,9 +28,11 @@ from fdiv.course.exercises import (
     nb08,
     nb09,
     nb10,
+    nb11,
     nb14,
 )
 from fdiv.course.notebooks import find, read
+from fdiv.experiments.statistics import critical_difference
 from fdiv.theory import exact
 from fdiv.theory.divergences import DIVERGENCES, Divergence, Interval, divergence
 
@@ -154,6 +157,17 @@ def counts(clean, noisy):
 TRIANGULAR, WITNESS = nb01.triangular, nb01.total_variation_witness
 
 
+def undone(joint, g, dual, T):
+    """The clean value of notebook 03, from a noisy table."""
+    inverse = T.inverse().T
+    return (joint * (g @ inverse)).sum() - (exact.product(joint) * (dual @ inverse)).sum()
+
+
+def sparse(joint, g, dual, pairs, e1, e2):
+    """The corrected bias of notebook 11."""
+    return exact.decouple_sparse(joint, g, "kl", pairs, e1, e2).bias.item()
+
+
 def unpaired(a, b):
     return np.mean(a) - np.mean(b), np.sqrt((np.var(a, ddof=1) + np.var(b, ddof=1)) / len(a))
 
@@ -161,6 +175,18 @@ def unpaired(a, b):
 def spread(a, b, ddof, divisor):
     gaps = np.subtract(a, b)
     return gaps.mean(), gaps.std(ddof=ddof) / divisor
+
+
+def apart(rows, factor):
+    """Pairs whose average ranks differ by more than ``factor`` critical differences."""
+    ranks = stats.rankdata(rows, axis=1).mean(axis=0)
+    bar = factor * critical_difference(len(ranks), len(rows))
+    return [(i, j) for j in range(len(ranks)) for i in range(j) if abs(ranks[i] - ranks[j]) > bar]
+
+
+def covariance(a, r):
+    """The covariance with the divisor n."""
+    return float(np.cov(a, r, bias=True)[0, 1])
 
 
 def counted(suspicion, wrong, threshold):
@@ -254,6 +280,12 @@ WRONG = [
     (nb03.corrected_g, lambda g, e: g - e * g, "the same number for every label"),
     (nb03.corrected_g, lambda g, e: g - g.T @ e, "along its row"),
     (nb03.corrected_g, lambda g, e: g, "your g' averages to"),
+    (nb03.clean_vd, lambda P, g, d, t: undone(P, g, d, torch.eye(3).double()), "nothing has been undone"),
+    (nb03.clean_vd, lambda P, g, d, t: undone(P, g, d, t.T), "T is transposed"),
+    (nb03.clean_vd, lambda P, g, d, t: undone(P, g, d, t.inverse()), "a second time"),
+    (nb03.clean_vd, lambda P, g, d, t: undone(P, g, d @ t.T, t), "to f*(g), too"),
+    (nb03.clean_vd, lambda P, g, d, t: (P * ((g - d) @ t.inverse().T)).sum(), "product of the margins"),
+    (nb03.clean_vd, lambda P, g, d, t: 0.5, "yours is 0.500000"),
     (nb03.bad_but_informative, lambda: torch.ones(2, 2), "probabilities that sum to 1"),
     (nb03.bad_but_informative, lambda: torch.tensor([[0.1, 0.2], [0.6, 0.1]]), "must be balanced"),
     (
@@ -326,6 +358,10 @@ WRONG = [
     (nb14.submission, lambda X, y: None, "return a fitted classifier"),
     (nb14.submission, lambda X, y: DummyClassifier().fit(X, y), "of the held-back digits are right"),
     (nb14.submission, lambda X, y: LogisticRegression(max_iter=300).fit(X, y), "cross-entropy follows them"),
+    (nb09.survivors, lambda a, b, k: (True, True), "return three booleans, not 2"),
+    (nb09.survivors, lambda a, b, k: (a < 0.5,) * 3, "not equally frequent among all images"),
+    (nb09.survivors, lambda a, b, k: (a < 0.5, True, True), "'subtract' is False, not True"),
+    (nb09.survivors, lambda a, b, k: (a < 0.5, a < 0.5, a + b < 1), "'subtract' is True, not False"),
     (nb05.regret_of, lambda s, a: a[int(np.argmax(s))] - max(a), "the sign is exchanged"),
     (
         nb05.regret_of,
@@ -341,6 +377,9 @@ WRONG = [
     (nb05.paired_difference, lambda a, b: spread(a, b, 1, 1), "that is the standard deviation"),
     (nb05.paired_difference, lambda a, b: spread(a, b, 0, 2), "use the divisor n - 1"),
     (nb05.paired_difference, lambda a, b: spread(a, b, 1, 4), "the standard error is"),
+    (nb05.told_apart, lambda rows: apart(rows, 2**0.5), "yours lacks the division"),
+    (nb05.told_apart, lambda rows: apart(rows, 0), "every difference counts in yours"),
+    (nb05.told_apart, lambda rows: [], "for 12 settings the pairs are"),
     (nb06.value_of_certain, lambda d, a, k: joint_alone(d, a), "that is the joint term alone"),
     (nb06.value_of_certain, lambda d, a, k: joint_alone(d, a) - dual_alone(d, a), "agree once in K"),
     (nb06.value_of_certain, lambda d, a, k: 1.0, "10 classes it is 0.3046, not 1.0000"),
@@ -359,6 +398,9 @@ WRONG = [
     (nb07.classes_in_a_batch, lambda k, b: min(k, b), "some class is met twice"),
     (nb07.classes_in_a_batch, lambda k, b: 0.0, "batch 128 it is 10, yours is 0"),
     (nb07.misled_classes, lambda T: [1, 2], "named rightly"),
+    (nb07.smallest_batch, lambda k: k, "2 labels hold all 2 classes with a chance of 50.0% only"),
+    (nb07.smallest_batch, lambda k: 1000, "enough for 2 classes, but so are 999"),
+    (nb07.smallest_batch, lambda k: 6.5, "a batch is a whole number"),
     (nb07.misled_classes, lambda T: [i for i in range(4) if T[:, i].argmax() != i], "are columns"),
     (nb07.misled_classes, lambda T: [0], "the classes are [0, 3], yours are [0]"),
     (nb08.noisy_agreement, lambda a, r, k: averaged_first(a, r, k), "average after multiplying"),
@@ -368,11 +410,14 @@ WRONG = [
     (nb08.vote_of_three, lambda r, k: 3 * r**2 * (1 - r) + r**3, "for the same label, or by the draw"),
     (nb08.vote_of_three, lambda r, k: 1 - right_vote(r, k), "how often the vote is right"),
     (nb08.vote_of_three, lambda r, k: 0.0, "10 classes it is 0.0200, yours is 0.0000"),
-    (nb08.balanced_subset, lambda y: [99], "indices into labels"),
-    (nb08.balanced_subset, lambda y: [0, 0], "chosen twice"),
-    (nb08.balanced_subset, lambda y: range(len(y)), "the same number"),
-    (nb08.balanced_subset, lambda y: [0, 1, 2], "yours have 1"),
+    (nb08.missing_term, lambda a, r, k: k / (k - 1) * covariance(a, r), "adds agreement"),
+    (nb08.missing_term, lambda a, r, k: -covariance(a, r), "the factor is K / (K - 1)"),
+    (nb08.missing_term, lambda a, r, k: -k / (k - 1) * np.cov(a, r)[0, 1], "uses n - 1"),
+    (nb08.missing_term, lambda a, r, k: 1.0, "K = 10 it is 0.05556, yours 1"),
     (nb10.gain_of_best, lambda n: 1.0, "one run gains nothing"),
+    (nb10.seeds_needed, lambda sd, delta: 1, "one seed has no spread"),
+    (nb10.seeds_needed, lambda sd, delta: int((1.96 * sd / delta) ** 2) + 1, "1.96 is for a known spread"),
+    (nb10.seeds_needed, lambda sd, delta: 50, "it takes 7 seeds, yours is 50"),
     (nb10.gain_of_best, lambda n: 2 * nb10.expected_maximum(n), "that is the range"),
     (nb10.gain_of_best, lambda n: -nb10.expected_maximum(n), "take the largest"),
     (nb10.gain_of_best, lambda n: 0.0, "for 2 runs it is 0.564, yours is 0.000"),
@@ -382,6 +427,26 @@ WRONG = [
     (nb10.difference, lambda a, b: 0.5, "the mean is 0.03, yours is 0.5000"),
     (nb10.difference, lambda a, b: paired_mean(a, b), "a single pair says nothing"),
     (nb10.difference, lambda a, b: two_or_nan(a, b), "without a shared seed"),
+    (nb11.unnamed_generator, lambda r: (1 - r) ** 2, "here it is p that divides"),
+    (nb11.unnamed_generator, lambda r: (1 - r) ** 2 / r**2, "once too often"),
+    (nb11.unnamed_generator, lambda r: r, "at r = 0.2 it must be 3.2000; yours is 0.2000"),
+    (nb11.unnamed_generator, lambda r: 0.0, "a tensor of the shape of r"),
+    (nb11.sparse_bias, lambda P, g, d, c, a, b: sparse(P, g, d, c, b, a), "e1 and e2 are exchanged"),
+    (nb11.sparse_bias, lambda P, g, d, c, a, b: -sparse(P, g, d, c, a, b), "the sign is turned round"),
+    (
+        nb11.sparse_bias,
+        lambda P, g, d, c, a, b: exact.decouple_sparse_printed(P, g, "kl", c, a, b).bias.item(),
+        "that is the printed bias",
+    ),
+    (nb11.sparse_bias, lambda P, g, d, c, a, b: 0.0, "yours is 0.000000"),
+    (nb11.poor_but_infinite, lambda: torch.ones(2, 2), "probabilities that sum to 1"),
+    (nb11.poor_but_infinite, lambda: torch.tensor([[0.6, 0.0], [0.0, 0.4]]), "must be balanced"),
+    (nb11.poor_but_infinite, lambda: torch.eye(2) / 2, "its accuracy is 1"),
+    (nb11.poor_but_infinite, lambda: torch.full((2, 2), 0.25), "which entry must be 0"),
+    (nb11.suspicious_rows, lambda T, n: np.flatnonzero(abs(T.sum(1) - 1) > 1e-9), "row 2 sums to 0.99"),
+    (nb11.suspicious_rows, lambda T, n: [1, 3], "may be off by 0.15"),
+    (nb11.suspicious_rows, lambda T, n: [0], "the rows are [1, 3]; yours are [0]"),
+    (nb11.suspicious_rows, lambda T, n: None, "a list of row numbers"),
     (nb00.noise_rate, lambda c, n: (c == n).double().mean(), "share of labels that are right"),
     (nb00.noise_rate, lambda c, n: (c != n).sum(), "how many labels are wrong"),
     (nb00.noise_rate, lambda c, n: None, "returned None"),

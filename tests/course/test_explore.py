@@ -241,6 +241,21 @@ def test_curves_keep_their_order_and_their_names():
     assert figure.layout.xaxis.title.text == "x"
 
 
+def test_a_story_has_its_lines_in_colour_with_their_names_and_the_rest_grey():
+    curves = {"ce": [0, 1.0], "tv": [0, 0.99], "js": [0, 0.2], "kl": [0, 0.5]}
+    figure = curves_figure(
+        curves, [0, 1], names={"tv": "TV"}, title="", x_title="", y_title="", story=["tv", "ce"]
+    )
+    colours = {line.name: line.line.color for line in figure.data}
+    assert colours["TV"] == METHODS["tv"].colour
+    assert len({colours["js"], colours["kl"]}) == 1
+    assert [line.name for line in figure.data][-2:] == ["ce", "TV"], "in front of the others"
+    low, high = sorted(figure.layout.annotations, key=lambda note: note.y)
+    assert {low.text, high.text} == {"TV", "ce"}
+    assert high.y - low.y > 0.05, "names do not touch"
+    assert not figure.layout.showlegend
+
+
 def test_images_fill_a_grid_that_is_drawn_as_one():
     one, other = [[0, 2], [2, 0]], [[5, 5], [0, 0]]
     figure = images_figure([one] * 4 + [other], list("abcde"), title="t", columns=3)

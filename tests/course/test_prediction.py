@@ -50,8 +50,8 @@ def test_in_a_kernel_a_button_answers_and_every_option_is_explained(monkeypatch,
 
 def test_the_style_hides_the_next_code_cell_and_no_other():
     hidden, explained, told = (rule for rule in STYLE.split("}") if ".jp-CodeCell" in rule)
-    assert hidden.count(".jp-Cell:has(.fdiv-predict-open) +") == 3
-    assert explained.count("+ .jp-MarkdownCell .jp-RenderedMarkdown") == 3
+    assert hidden.count(".jp-Cell:has(.fdiv-predict-open) +") == 6
+    assert explained.count("+ .jp-MarkdownCell .jp-RenderedMarkdown") == 6
     assert "Hidden until" in told
 
 

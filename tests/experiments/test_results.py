@@ -391,6 +391,7 @@ def test_beside_takes_the_mean_over_seeds_of_matching_runs_only(monkeypatch):
     def run(seed, accuracy, **changes):
         base = {"dataset": "mnist", "noise": "sparse-high", "method": "kl", "mode": "laptop", "seed": seed}
         base |= {"correction": "none", "transition": "estimated", "variant": "paper"}
+        base |= {"recipe": "ours: a fast network", "date": "2026-11-18"}
         return base | {"accuracy_noisy_objective": accuracy, "accuracy_last": 0.0} | changes
 
     runs = [
@@ -400,6 +401,7 @@ def test_beside_takes_the_mean_over_seeds_of_matching_runs_only(monkeypatch):
         run(0, 0.2, correction="paper", transition="true"),
         run(0, 0.99, correction="exact", transition="true"),
         run(0, 0.98, variant="authors-code"),
+        run(0, 0.97, recipe="ours: a small network", date="2026-11-16"),  # an older recipe does not mix
     ]
     monkeypatch.setattr(results, "our_accuracies", lambda: pd.DataFrame(runs))
     cell = "method == 'kl' and noise == 'sparse-high'"

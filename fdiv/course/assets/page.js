@@ -47,14 +47,14 @@ window.mountFigure = function (name, widget, core) {
 
 // ------------------------------------------------------------------ predict before you see
 
-// What the next code cell shows, and what is said about it up to the next heading.
+// What the next code cell shows (and one right behind it), and what is said about it up to the next heading.
 function veilOf(form) {
   const hidden = [];
   let cell = form.closest(".cell")?.nextElementSibling;
   while (cell?.classList.contains("text_cell")) cell = cell.nextElementSibling;
-  if (!cell) return hidden;
-  hidden.push(...cell.querySelectorAll(":scope > .output_wrapper"));
-  const said = cell.nextElementSibling?.querySelector(".text_cell_render");
+  for (; cell?.matches(".code_cell:not(.celltag_predict, .celltag_exercise)"); cell = cell.nextElementSibling)
+    hidden.push(...cell.querySelectorAll(":scope > .output_wrapper"));
+  const said = cell?.querySelector(".text_cell_render");
   for (const part of said?.children ?? []) {
     if (/^H[1-3]$/.test(part.tagName)) break;
     hidden.push(part);
@@ -108,6 +108,17 @@ for (const form of document.querySelectorAll("form.predict")) {
     settle(next);
   });
   settle(kept.get(key));
+}
+
+// Hints in stages: the next one offers itself when the one before it has been read.
+for (const cell of document.querySelectorAll(".text_cell_render")) {
+  const hints = [...cell.querySelectorAll("details")].filter((one) => /^Hint/.test(one.querySelector("summary")?.textContent));
+  if (hints.length < 2) continue;
+  hints.forEach((hint, n) => {
+    hint.querySelector("summary").textContent = `Hint ${n + 1} of ${hints.length}`;
+    hint.hidden = n > 0;
+    hint.addEventListener("toggle", () => hint.open && hints[n + 1] && (hints[n + 1].hidden = false));
+  });
 }
 
 // ------------------------------------------------------------------ contents, and where you are

@@ -59,6 +59,7 @@ function themed({ data, layout }) {
     hoverlabel: { bgcolor: theme.soft, bordercolor: theme.line, font: { color: theme.ink } },
   };
   for (const trace of data) recolour(trace, theme);
+  if (!data.some((trace) => trace.type === "heatmap")) for (const note of layout.annotations ?? []) recolour(note, theme);
   for (const shape of layout.shapes ?? []) {
     recolour(shape, theme);
     if (shape.fillcolor === "white") shape.fillcolor = paper; // a mask

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from fdiv import noise
-from fdiv.course.exercises import Wrong, close, exercise
+from fdiv.course.exercises import Wrong, close, exercise, number
 from fdiv.theory import exact
 
 JOINT = torch.tensor([[0.3, 0.1, 0.05], [0.05, 0.2, 0.05], [0.0, 0.05, 0.2]], dtype=torch.float64)
@@ -16,7 +16,10 @@ RATES = torch.tensor([0.1, 0.2, 0.05], dtype=torch.float64)
 T = torch.as_tensor(noise.uniform(RATES.numpy()))
 
 
-@exercise("1 the noisy table")
+@exercise(
+    "1 the noisy table",
+    because="All of the theory is this one product: noise acts on the label alone, whatever the classifier.",
+)
 def noisy_table(answer: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]) -> None:
     """P T and its column sums."""
     got = answer(JOINT, T)
@@ -35,7 +38,11 @@ def noisy_table(answer: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]) -> No
         raise Wrong("the noisy label frequencies are the column sums of the noisy table")
 
 
-@exercise("2 the correction, label by label")
+@exercise(
+    "2 the correction, label by label",
+    because="One subtraction, and training on noisy labels has the gradient of clean ones, scaled: it is the"
+    " paper's bias correction, and it needs only the rates e.",
+)
 def corrected_g(answer: Callable[[Tensor, Tensor], Tensor]) -> None:
     """g minus its average over e."""
     g = torch.tensor([[1.0, -0.5, 0.2], [0.0, 0.7, -1.0], [0.3, 0.3, 2.0]], dtype=torch.float64)
@@ -54,7 +61,43 @@ def corrected_g(answer: Callable[[Tensor, Tensor], Tensor]) -> None:
         raise Wrong(f"under the noisy table your g' averages to {value:.4f}, but ε E_P[g] is {target:.4f}")
 
 
-@exercise("3 bad but informative")
+@exercise(
+    "3 undoing any noise",
+    because="It holds for every invertible T, so that no class-conditional noise destroys information; the"
+    " price is variance, which grows with the entries of the inverse.",
+)
+def clean_vd(answer: Callable[[Tensor, Tensor, Tensor, Tensor], object]) -> None:
+    """Against the clean value, for a matrix that is not symmetric; the common slips are named."""
+    rows = [[0.6, 0.3, 0.1], [0.1, 0.8, 0.1], [0.2, 0.3, 0.5]]
+    channel = torch.tensor(rows, dtype=torch.float64)
+    g = torch.tensor([[0.4, -0.5, 0.2], [0.0, 0.3, -0.4], [0.3, 0.1, 0.5]], dtype=torch.float64)
+    dual = torch.exp(g - 1)
+    joint = exact.noisy(JOINT, channel)
+    got = number(answer(joint, g, dual, channel))
+    product, undo = exact.product(joint), torch.linalg.inv(channel).T
+    first = (joint * (g @ undo)).sum()
+    slips = {
+        "that is the noisy value: nothing has been undone": (joint * g).sum() - (product * dual).sum(),
+        "only g is undone: apply the inverse to f*(g), too": first - (product * dual).sum(),
+        "T is transposed: row i of the inverse goes with label i": (joint * (g @ undo.T)).sum()
+        - (product * (dual @ undo.T)).sum(),
+        "T itself adds the noise a second time: take its inverse": (joint * (g @ channel.T)).sum()
+        - (product * (dual @ channel.T)).sum(),
+        "the second average runs over the product of the margins, not over the joint": first
+        - (joint * (dual @ undo)).sum(),
+    }
+    for reason, value in slips.items():
+        if abs(got - value.item()) < 1e-9:
+            raise Wrong(reason)
+    right = exact.variational_difference(JOINT, g, "kl").item()
+    if abs(got - right) > 1e-6:
+        raise Wrong(f"for the table of the checker the clean value is {right:.6f}; yours is {got:.6f}")
+
+
+@exercise(
+    "4 bad but informative",
+    because="A divergence measures information, not correctness: it needs somebody else to name the classes.",
+)
 def bad_but_informative(answer: Callable[[], Tensor]) -> None:
     """Accuracy 0.2, and a total variation of 0.3."""
     table = torch.as_tensor(answer(), dtype=torch.float64)

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import pandas as pd
 
 from fdiv.course.exercises import Wrong, exercise, number
+from fdiv.experiments.statistics import average_ranks, critical_difference
 
 
-@exercise("1 the regret of a rule")
+@exercise(
+    "1 the regret of a rule",
+    because="Regret is the price of not having clean labels, and every honest table pays it.",
+)
 def regret_of(answer: Callable[[Sequence[float], Sequence[float]], float]) -> None:
     """The oracle's accuracy minus the chosen one; ties go to the first epoch."""
     accuracy = [0.5, 0.7, 0.9, 0.6, 0.8]
@@ -25,7 +30,10 @@ def regret_of(answer: Callable[[Sequence[float], Sequence[float]], float]) -> No
             )
 
 
-@exercise("2 noisy accuracy")
+@exercise(
+    "2 noisy accuracy",
+    because="It rises with the clean accuracy: under uniform noise, wrong labels can still choose a model.",
+)
 def noisy_accuracy(answer: Callable[[float, Sequence[float], Sequence[float]], float]) -> None:
     """Against a table of all images: the class, the prediction, the label."""
     e = [0.1, 0.2, 0.05]
@@ -42,7 +50,10 @@ def noisy_accuracy(answer: Callable[[float, Sequence[float], Sequence[float]], f
             )
 
 
-@exercise("3 paired differences")
+@exercise(
+    "3 paired differences",
+    because="What both methods share, an easy or a hard draw, cancels; only the difference is left.",
+)
 def paired_difference(answer: Callable[[Sequence[float], Sequence[float]], tuple[float, float]]) -> None:
     """Mean and standard error of the differences, not of the methods."""
     first, second = [0.91, 0.84, 0.88, 0.93], [0.89, 0.83, 0.85, 0.92]
@@ -61,3 +72,28 @@ def paired_difference(answer: Callable[[Sequence[float], Sequence[float]], tuple
         raise Wrong("use the divisor n - 1: pandas does, np.std needs ddof=1")
     if abs(error - gaps.std(ddof=1) / 2) > 1e-9:
         raise Wrong(f"the standard error is {gaps.std(ddof=1) / 2:.5f}, yours is {error:.5f}")
+
+
+@exercise(
+    "4 who is told apart",
+    because="Ranks need no units, so MNIST and photographs can vote together; the price is a high bar.",
+)
+def told_apart(answer: Callable[[list[list[float]]], Sequence[tuple[int, int]]]) -> None:
+    """The pairs whose average ranks differ by more than the critical difference; ties share a rank."""
+    rows = np.random.default_rng(0).normal(size=(12, 5)) + np.array([3.0, 0, 0.5, -2, 0])
+    rows[:, 4] = rows[:, 1]  # a tie in every row
+    for table in (rows, rows[:3]):
+        ranks = average_ranks(pd.DataFrame(table)).sort_index()
+        critical = critical_difference(5, len(table))
+        right = _pairs(ranks, critical)
+        got = sorted((min(pair), max(pair)) for pair in answer(table.tolist()))
+        if got == _pairs(ranks, critical * 2**0.5) != right:
+            raise Wrong("q is the studentised range over the root of 2: yours lacks the division")
+        if got == _pairs(ranks, 0.0) != right:
+            raise Wrong("every difference counts in yours: compare it with the critical difference")
+        if got != right:
+            raise Wrong(f"for {len(table)} settings the pairs are {right}, yours are {got}")
+
+
+def _pairs(ranks: Sequence[float], apart: float) -> list[tuple[int, int]]:
+    return [(i, j) for i in range(5) for j in range(i + 1, 5) if abs(ranks[i] - ranks[j]) > apart]

@@ -22,7 +22,10 @@ def confident_value(name: str, accuracy: float, num_classes: int) -> float:
     return accuracy * g1 + (1 - accuracy) * g0 - (s1 + (num_classes - 1) * s0) / num_classes
 
 
-@exercise("1 the value of a certain classifier")
+@exercise(
+    "2 the value of a certain classifier",
+    because="One straight line for every f: a figure of such values shows accuracies, and nothing else.",
+)
 def value_of_certain(answer: Callable[[str, float, int], float]) -> None:
     """Right on the share ``a``; under the product distribution it meets the label once in K."""
     for name, accuracy, num_classes in (("tv", 0.9, 10), ("kl", 0.3, 10), ("pearson", 0.75, 100)):
@@ -40,7 +43,10 @@ def value_of_certain(answer: Callable[[str, float, int], float]) -> None:
             )
 
 
-@exercise("2 accuracy from the objective")
+@exercise(
+    "3 accuracy from the objective",
+    because="A curve that can be computed from another is no second piece of evidence.",
+)
 def accuracy_of(answer: Callable[[str, float, int], float]) -> None:
     """The inverse of exercise 1."""
     for name, accuracy, num_classes in (("js", 0.8, 10), ("tv", 0.25, 4), ("reverse-kl", 0.6, 10)):
@@ -53,7 +59,10 @@ def accuracy_of(answer: Callable[[str, float, int], float]) -> None:
             raise Wrong(f"{name} with the value {value:.4f} has accuracy {accuracy:g}, yours is {got:.4f}")
 
 
-@exercise("3 the first step")
+@exercise(
+    "1 the first step",
+    because="It grows like 2K: what protects from wrong labels also holds back the first steps.",
+)
 def pull_ratio(answer: Callable[[int], float]) -> None:
     """Cross-entropy pulls with 1 - 1/K, total variation with g'(1/K) (1/K) (1 - 1/K)."""
     for num_classes in (2, 10, 100):

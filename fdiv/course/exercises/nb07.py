@@ -16,7 +16,10 @@ def all_present(num_classes: int, batch: int) -> float:
     return sum(terms) / num_classes**batch  # whole numbers of any size, so nothing cancels
 
 
-@exercise("1 how often a class is met")
+@exercise(
+    "1 how often a class is met",
+    because="With a hundred classes a batch of 128 counts the accident once or twice, or not at all.",
+)
 def relative_scatter(answer: Callable[[int, int], float]) -> None:
     """sqrt((K - 1) / B), the standard deviation of a share over its mean."""
     for num_classes, batch in ((10, 128), (100, 128), (2, 50)):
@@ -31,7 +34,10 @@ def relative_scatter(answer: Callable[[int, int], float]) -> None:
             raise Wrong(f"for {num_classes} classes and batch {batch} it is {right:.4g}, yours is {got:.4g}")
 
 
-@exercise("2 the expected number of classes in a batch")
+@exercise(
+    "2 the expected number of classes in a batch",
+    because="A quarter of a hundred classes is missing from every batch of 128.",
+)
 def classes_in_a_batch(answer: Callable[[int, int], float]) -> None:
     """K (1 - (1 - 1/K)^B)."""
     for num_classes, batch in ((10, 128), (100, 128), (14, 20)):
@@ -47,7 +53,10 @@ def classes_in_a_batch(answer: Callable[[int, int], float]) -> None:
             raise Wrong(f"for {num_classes} classes and batch {batch} it is {right:.4g}, yours is {got:.4g}")
 
 
-@exercise("3 pairs whose noise names the wrong class")
+@exercise(
+    "3 pairs whose noise names the wrong class",
+    because="These rows, and not the noise rate, decide what a method that fits labels can reach.",
+)
 def misled_classes(answer: Callable[[Sequence[Sequence[float]]], Sequence[int]]) -> None:
     """The rows whose diagonal is not their largest entry."""
     T = np.array([[0.3, 0.7, 0, 0], [0.2, 0.8, 0, 0], [0, 0, 0.6, 0.4], [0, 0, 0.55, 0.45]])
@@ -58,3 +67,21 @@ def misled_classes(answer: Callable[[Sequence[Sequence[float]]], Sequence[int]])
         raise Wrong("those are the classes that are named rightly")
     if got != [0, 3]:
         raise Wrong(f"for the matrix {T.tolist()} the classes are [0, 3], yours are {got}")
+
+
+@exercise(
+    "4 the batch that DMI needs",
+    because="Multiplying the classes by ten multiplies the batch by fifteen: memory pays for a determinant.",
+)
+def smallest_batch(answer: Callable[[int], int]) -> None:
+    """The first batch whose chance to be complete is 95 %."""
+    for num_classes in (2, 10, 30):
+        got = number(answer(num_classes))
+        if got != int(got):
+            raise Wrong(f"a batch is a whole number, yours is {got:g}")
+        batch = int(got)
+        if batch < num_classes or all_present(num_classes, batch) < 0.95:
+            chance = all_present(num_classes, max(batch, 1))
+            raise Wrong(f"{batch} labels hold all {num_classes} classes with a chance of {chance:.1%} only")
+        if all_present(num_classes, batch - 1) >= 0.95:
+            raise Wrong(f"{batch} labels are enough for {num_classes} classes, but so are {batch - 1}")

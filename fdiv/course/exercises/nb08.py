@@ -10,7 +10,10 @@ from fdiv.course.exercises import Wrong, exercise, number
 from fdiv.experiments.human_noise import majority_wrong
 
 
-@exercise("1 agreement with noisy labels")
+@exercise(
+    "1 agreement with noisy labels",
+    because="Averages of products are not products of averages: that is the whole of section 3.",
+)
 def noisy_agreement(answer: Callable[[Sequence[float], Sequence[float], int], float]) -> None:
     """Mean over the kinds of images of a (1 - r) + (1 - a) r / (K - 1)."""
     for accuracy, rate, num_classes in (((1.0, 0.5), (0.1, 0.5), 10), ((0.9, 0.2, 0.4), (0.3, 0.1, 0.2), 4)):
@@ -30,7 +33,33 @@ def noisy_agreement(answer: Callable[[Sequence[float], Sequence[float], int], fl
             )
 
 
-@exercise("2 three annotators")
+@exercise(
+    "2 the missing term",
+    because="It is all that separates the theory from people, and zero for a perfect model.",
+)
+def missing_term(answer: Callable[[Sequence[float], Sequence[float], int], float]) -> None:
+    """-K / (K - 1) times the covariance of accuracy and rate, with the divisor n."""
+    for accuracy, rate, num_classes in (((1.0, 0.5), (0.1, 0.5), 10), ((0.9, 0.2, 0.4), (0.3, 0.1, 0.2), 4)):
+        a, r, n = np.asarray(accuracy), np.asarray(rate), len(accuracy)
+        covariance = float((a * r).mean() - a.mean() * r.mean())
+        right = -num_classes / (num_classes - 1) * covariance
+        got = number(answer(accuracy, rate, num_classes))
+        if abs(got + right) < 1e-9:
+            raise Wrong("the sign is exchanged: erring where the labels err adds agreement")
+        if abs(got + covariance) < 1e-9:
+            raise Wrong("wrong answers meet wrong labels, too: the factor is K / (K - 1)")
+        if abs(got - right * n / (n - 1)) < 1e-9:
+            raise Wrong("average over the kinds with the divisor n: np.cov uses n - 1")
+        if abs(got - right) > 1e-9:
+            raise Wrong(
+                f"for a = {accuracy}, r = {rate}, K = {num_classes} it is {right:.4g}, yours {got:.4g}"
+            )
+
+
+@exercise(
+    "3 three annotators",
+    because="A vote squares the error only if the voters are strangers to each other's mistakes.",
+)
 def vote_of_three(answer: Callable[[float, int], float]) -> None:
     """Symmetric and independent mistakes, a draw where all three differ."""
     for rate, num_classes in ((0.1, 10), (0.3, 10), (0.2, 2)):
@@ -43,19 +72,3 @@ def vote_of_three(answer: Callable[[float, int], float]) -> None:
             raise Wrong("two wrong votes win only if they are for the same label, or by the draw")
         if abs(got - right) > 1e-9:
             raise Wrong(f"for r = {rate:g} and {num_classes} classes it is {right:.4f}, yours is {got:.4f}")
-
-
-@exercise("3 a balanced subset")
-def balanced_subset(answer: Callable[[Sequence[int]], Sequence[int]]) -> None:
-    """As many of each class as the rarest has, each index once."""
-    labels = [2, 0, 1, 1, 0, 2, 1, 2, 2, 1, 0, 2]
-    chosen = [int(i) for i in answer(labels)]
-    if any(not 0 <= i < len(labels) for i in chosen):
-        raise Wrong("return indices into labels")
-    if len(set(chosen)) < len(chosen):
-        raise Wrong("an example was chosen twice: draw without replacement")
-    counts = np.bincount([labels[i] for i in chosen], minlength=3)
-    if counts.min() < counts.max():
-        raise Wrong(f"the classes have {counts.tolist()} examples: they must have the same number")
-    if counts[0] != 3:
-        raise Wrong(f"each class can have 3 examples, as many as the rarest has; yours have {counts[0]}")

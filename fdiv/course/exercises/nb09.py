@@ -12,7 +12,10 @@ from fdiv.course.exercises import Wrong, close, exercise, number
 from fdiv.theory import exact
 
 
-@exercise("1 the clean prior")
+@exercise(
+    "1 the clean prior",
+    because="The inverse needs it: noisy frequencies are not those of the classes.",
+)
 def clean_prior(answer: Callable[[Tensor, Tensor], Tensor]) -> None:
     """Solve T'p = p~."""
     T = torch.as_tensor(noise.sparse(4, None, e1=0.7, e2=0.2))
@@ -29,7 +32,10 @@ def clean_prior(answer: Callable[[Tensor, Tensor], Tensor]) -> None:
         raise Wrong(f"T'p of your answer is {(T.T @ got.double()).tolist()}, not {noisy.tolist()}")
 
 
-@exercise("2 the plug-in g")
+@exercise(
+    "4 the plug-in g",
+    because="With this g the objective is the divergence itself, and needs no T.",
+)
 def plug_in(answer: Callable[[Tensor], Tensor]) -> None:
     """2 (P/Q - 1), with Q the product of the margins of P."""
     joint = torch.tensor([[0.30, 0.10], [0.05, 0.55]], dtype=torch.float64)
@@ -46,7 +52,10 @@ def plug_in(answer: Callable[[Tensor], Tensor]) -> None:
         raise Wrong(f"for the table {joint.tolist()} it is {right.tolist()}")
 
 
-@exercise("3 when anchors fail")
+@exercise(
+    "2 when anchors fail",
+    because="Rows led by a wrong label mislead whoever fits; only columns mislead whoever estimates T.",
+)
 def anchors_fail_up_to(answer: Callable[[float], float]) -> None:
     """a <= b; one half and 1 - b are the common slips."""
     for b in (0.1, 0.2, 0.45):
@@ -57,3 +66,22 @@ def anchors_fail_up_to(answer: Callable[[float], float]) -> None:
             raise Wrong("1 - b is what the partner keeps: compare the two entries of column i")
         if abs(got - b) > 1e-9:
             raise Wrong(f"for b = {b} it is another number than {got:g}: compare T_ii with T_ji")
+
+
+@exercise(
+    "3 which rule survives",
+    because="Dividing is right whenever e1 + e2 < 1: far beyond the one half that stops the others.",
+)
+def survivors(answer: Callable[[float, float, int], tuple[bool, bool, bool]]) -> None:
+    """Fit, subtract and divide, for an image of the class that gives e1 away."""
+    for e1, e2, num_classes in ((0.7, 0.2, 10), (0.4, 0.1, 10), (0.55, 0.0, 2), (0.8, 0.3, 10)):
+        own, other = (1 - e1 + e2) / num_classes, (1 - e2 + e1) / num_classes
+        right = 1 - e1 > e1, 1 - e1 - own > e1 - other, (1 - e1) / own > e1 / other
+        got = tuple(bool(one) for one in answer(e1, e2, num_classes))
+        if len(got) != 3:
+            raise Wrong(f"return three booleans, not {len(got)}")
+        if got == (right[0], right[0], right[0]) != right:
+            raise Wrong("the three rules differ: the labels are not equally frequent among all images")
+        for name, mine, yours in zip(("fit", "subtract", "divide"), right, got, strict=True):
+            if mine != yours:
+                raise Wrong(f"for e1 = {e1}, e2 = {e2}, K = {num_classes}, {name!r} is {mine}, not {yours}")

@@ -41,6 +41,12 @@ TREE = Question(
             "unknown $T$ first, as a warm-up. `T` need not be exact.",
             ("09",),
         ),
+        "Not quite: but several people labelled each example": Advice(
+            'FDivLoss("tv", K)',
+            "Train on the shares of their votes: a loss takes a table of probabilities in place of labels, "
+            "and `noise.votes_to_soft` makes one. Where they disagree you also see how sure a label is.",
+            ("08",),
+        ),
         "No": Question(
             "Does some class lose more than half of its labels to one other class?",
             {
@@ -91,7 +97,8 @@ def choice(lessons: Sequence[Lesson]) -> str:
     return (
         "<h1>Which loss for my labels?</h1><p>Open the answer that fits. Each path ends in one line of code "
         "for <code>K</code> classes; a loss takes logits and labels, like <code>nn.CrossEntropyLoss</code>. "
-        '<a href="own_data.html">Your own data</a> has the rest.</p>'
+        "For a table, <code>RobustClassifier</code> trains with it for you; to find the wrong labels "
+        'themselves, see <a href="own_data.html">Your own data</a>.</p>'
         f'<div class="tree">{_node(TREE, lessons)}</div>'
     )
 

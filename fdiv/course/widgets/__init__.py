@@ -109,6 +109,7 @@ def memorisation_machine(
     points: int = 150,
     steps: int = 600,
     seed: int = 0,
+    finding: str | None = None,
 ) -> Any:
     """Return the memorisation machine: two networks learn the same partly wrong labels, each with its loss.
 
@@ -121,6 +122,7 @@ def memorisation_machine(
     points: how many are trained on; the accuracy is that on 600 others.
     steps: of Adam, on all points at once; about 40 a second.
     seed: of points, flips and first weights, 0 to 20.
+    finding: what a reader finds with these settings, where it is not what the defaults show.
 
     >>> figure = memorisation_machine(right="js")
     """
@@ -139,7 +141,8 @@ def memorisation_machine(
     return _figure(
         "memorisation_machine",
         params,
-        "Two equal networks learn the same points, a share of whose labels is wrong. The one trained with"
+        finding
+        or "Two equal networks learn the same points, a share of whose labels is wrong. The one trained with"
         " cross-entropy soon learns most wrong labels by heart, and gets worse on new points while it does;"
         " the one trained with total variation leaves nearly all of them alone and stays right.",
     )
@@ -154,6 +157,7 @@ def classifier_plane(
     e_minus: float = 0.05,
     prior: float = 0.5,
     curve: str = "bend",
+    finding: str | None = None,
 ) -> Any:
     """Return the classifier plane: every binary classifier as a point, with D_f under clean and noisy labels.
 
@@ -162,6 +166,7 @@ def classifier_plane(
     e_plus, e_minus: P(Y~ = - | Y = +) and P(Y~ = + | Y = -), each from 0 to 0.45.
     prior: P(Y = +), from 0.1 to 0.9.
     curve: the allowed classifiers at first: "bend", "roc" or "none".
+    finding: what a reader finds with these settings, where it is not what the defaults show.
 
     >>> figure = classifier_plane(divergence="tv")
     """
@@ -177,8 +182,9 @@ def classifier_plane(
     return _figure(
         "classifier_plane",
         params,
-        "Every binary classifier is a point in a square, and D_f draws contours over it, once with clean and"
-        " once with noisy labels. Label noise only rescales the contours of total variation and of Pearson"
+        finding
+        or "Every binary classifier is a point in a square, and D_f draws contours over it, with clean and"
+        " with noisy labels. Label noise only rescales the contours of total variation and of Pearson"
         " chi-squared, so the best allowed classifier stays the best. It bends those of the other six, and"
         " the best allowed classifier can jump. A classifier and its opposite always tie.",
     )
@@ -193,6 +199,7 @@ def t_editor(
     repair: str = "none",
     mend: bool = True,
     settings: Mapping[str, Any] | None = None,
+    finding: str | None = None,
 ) -> Any:
     """Return the T editor: change a transition matrix by hand, and see what every method can still learn.
 
@@ -203,6 +210,7 @@ def t_editor(
     repair: what is done about the noise there: "none", "ratio" (divide by prior), "forward" or "backward".
     mend: whether it offers what mends the noise, and shows what survives of it.
     settings: matrices by title for the menu; by default eight of the paper's.
+    finding: what a reader finds with these settings, where it is not what the defaults show.
 
     >>> figure = t_editor([[0.6, 0.4], [0.2, 0.8]], rule="tv")
     """
@@ -226,10 +234,12 @@ def t_editor(
     return _figure(
         "t_editor",
         params,
-        "As more than half of a class gets the label of another, the best answer of cross-entropy jumps to"
+        finding
+        or "As more than half of a class gets the label of another, the best answer of cross-entropy jumps to"
         " the wrong class, and no amount of data brings it back; the divergences follow."
         + " Dividing by the label prior, or putting T into the model (forward correction), brings the right"
-        " answer back." * mend,
+        " answer back."
+        * mend,
     )
 
 

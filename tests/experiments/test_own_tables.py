@@ -1,0 +1,66 @@
+"""The comparison on tables: its cells, its summary, and the file of what it found."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fdiv.datasets.tables import TABLES
+from fdiv.experiments import own_tables
+from fdiv.learning.recommend import CANDIDATES
+
+
+@pytest.mark.parametrize("name", ["iris", "wine", "breast-cancer", "digits", "imbalanced", "shells"])
+def test_tables_without_a_download_are_whole(name):
+    X, y = TABLES[name].load()
+    assert len(X) == len(y) >= 150
+    assert X.notna().all(axis=None)
+    assert set(y) == set(range(y.max() + 1))
+
+
+def test_a_cell_is_trained_once_and_kept(monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("FDIV_RUNS", str(tmp_path))
+    monkeypatch.setattr(own_tables, "FILE", tmp_path / "own_tables.csv")
+    monkeypatch.setattr(own_tables, "CANDIDATES", {name: CANDIDATES[name] for name in ("ce", "tv")})
+    for _ in range(2):
+        own_tables.run(["iris"], ["symmetric 40 %"], [0])
+    assert capsys.readouterr().out.count("iris") == 1
+    (path,) = (tmp_path / "own-tables").iterdir()
+    rows = pd.DataFrame(json.loads(path.read_text()))
+    assert rows["method"].tolist() == ["auto", "ce", "tv"]
+    assert rows["accuracy"].between(0.3, 1).all()
+    assert own_tables.gather()["seed"].tolist() == [0, 0, 0]
+    assert not own_tables.FILE.exists()  # as cells are missing
+    chosen = rows["chosen"][0]
+    if chosen in ("ce", "tv"):
+        assert rows.set_index("method").loc[chosen, "accuracy"] == rows["accuracy"][0]
+
+
+def test_the_oracle_is_the_best_candidate_of_each_cell():
+    rows = [
+        {"table": t, "noise": "n", "seed": 0, "method": m, "accuracy": a, "lost_classes": a < 0.5}
+        for t, accuracies in {"a": (0.7, 0.6, 0.8), "b": (0.9, 0.9, 0.4)}.items()
+        for m, a in zip(("auto", "ce", "tv"), accuracies, strict=True)
+    ]
+    table = own_tables.summary(pd.DataFrame(rows))
+    assert table["all"].to_dict() == pytest.approx({"oracle": 85, "auto": 80, "ce": 75, "tv": 60})
+    assert table["cells with a lost class, %"]["tv"] == 50
+
+
+def test_noise_is_as_its_name_says():
+    X, y = TABLES["digits"].load()
+    for name, make in own_tables.NOISES.items():
+        rate = float(name.split()[-2]) / 100 * (0.5 if name.startswith("one-way") else 1)
+        assert abs((make(X.to_numpy(), y, 10, 0) != y).mean() - rate) < 0.05
+
+
+@pytest.mark.skipif(not own_tables.FILE.exists(), reason="the comparison has not been run yet")
+def test_the_committed_comparison_is_whole_and_auto_keeps_its_promise():
+    table = own_tables.measured()
+    assert not table["commit"].str.endswith("+").any()
+    cells = table.pivot_table("accuracy", ["table", "noise", "seed"], "method")
+    assert len(cells) == len(TABLES) * len(own_tables.NOISES) * len(own_tables.SEEDS)
+    assert set(cells.columns) == {"auto", *CANDIDATES}
+    assert cells["auto"].mean() >= cells["tv"].mean()
+    assert np.isfinite(cells).all(axis=None)
