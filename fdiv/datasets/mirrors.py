@@ -306,7 +306,9 @@ def source_archive(name: str, file: str, inner: str) -> Source:
     """
 
     def fetch(_: Path, names: Collection[str]) -> Files:
-        index = download(f"https://pypi.org/simple/{name.lower()}/").decode()
+        from pip._internal.models.index import PyPI  # pip knows where its index is
+
+        index = download(f"{PyPI.simple_url}/{name.lower()}/").decode()
         found = re.search(rf'href="([^"#]*/{re.escape(file)})[#"]', index)
         if found is None:
             raise OSError(f"the index has no {file}")

@@ -40,8 +40,10 @@ def archive(files: dict[str, bytes]) -> bytes:
 def test_the_source_archive_is_found_in_the_index_and_read_as_an_archive(monkeypatch, tmp_path):
     inner = archive({"hutto/one.txt": b"ratings"})
     outer = archive({"v-1/setup.py": b"raise SystemExit", "v-1/more/inner.tar.gz": inner})
+    from pip._internal.models.index import PyPI
+
     pages = {
-        "https://pypi.org/simple/vader/": b'<a href="https://host/packages/v-1.tar.gz#sha256=0">v-1.tar.gz</a>',
+        f"{PyPI.simple_url}/vader/": b'<a href="https://host/packages/v-1.tar.gz#sha256=0">v-1.tar.gz</a>',
         "https://host/packages/v-1.tar.gz": outer,
     }
     monkeypatch.setattr(mirrors, "download", pages.__getitem__)
