@@ -51,7 +51,6 @@ from fdiv.course import (
     seed_everything,
     shares_figure,
     watched_together,
-    with_slider,
 )
 from fdiv.course.exercises import nb04 as exercises
 from fdiv.course.widgets import memorisation_machine
@@ -495,12 +494,6 @@ def checking_figure(n=300):
 
 
 explore(checking_figure, n=(50, 1000, 50))
-
-# %% [markdown]
-# The same with a slider that needs no kernel:
-
-# %% tags=["nbval-ignore-output", "fold"]
-with_slider(checking_figure, n=[50, 100, 200, 300, 400, 500, 600, 700, 800, 1000])
 
 # %% [markdown]
 # ### Exercise 3 ★: precision and recall

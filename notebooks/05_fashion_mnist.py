@@ -44,7 +44,6 @@ from fdiv.course import (
     line_style,
     predict,
     trained,
-    with_slider,
 )
 from fdiv.course.exercises import nb05 as exercises
 from fdiv.datasets import check_noise, load, noisy_data
@@ -164,12 +163,6 @@ def pick_figure(epoch=40):
 
 
 explore(pick_figure, epoch=(1, 40, 1))
-
-# %% [markdown]
-# The same with a slider that needs no kernel:
-
-# %% tags=["nbval-ignore-output", "fold"]
-with_slider(pick_figure, epoch=[1, 2, 4, 6, 8, 10, 15, 20, 30, 40])
 
 # %% [markdown]
 # **What to see**: both curves look low and flat, and hide a difference of thirty points. Only three labels in ten are right, and no model can agree with the others but by chance or by heart.

@@ -45,7 +45,6 @@ from fdiv.course import (
     predict,
     trained,
     watched,
-    with_slider,
 )
 from fdiv.course.exercises import nb06 as exercises
 from fdiv.datasets import check_noise, noisy_data
@@ -107,12 +106,6 @@ def pull_figure(probability=0.1):
 
 
 explore(pull_figure, probability=[0.001, 0.01, 0.03, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98])
-
-# %% [markdown]
-# The same with a slider that needs no kernel:
-
-# %% tags=["fold"]
-with_slider(pull_figure, probability=[0.001, 0.01, 0.03, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98])
 
 # %% [markdown]
 # By the chain rule the pull is

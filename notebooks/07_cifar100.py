@@ -280,12 +280,6 @@ def complete_figure(batch=128):
 explore(complete_figure, batch=[16, 32, 64, 128, 256, 512, 1024, 2048])
 
 # %% [markdown]
-# The same with a slider that needs no kernel:
-
-# %% tags=["fold"]
-with_slider(complete_figure, batch=[16, 32, 64, 128, 256, 512, 1024, 2048])
-
-# %% [markdown]
 # The paper's batch is 128. Try it with the loss itself, on batches of random predictions, and count how many have any gradient:
 
 
