@@ -807,4 +807,4 @@ claim(
 #
 # ## To be continued
 #
-# Some statements were too strong, and others, it turns out, not strong enough: Pearson was robust where nobody had claimed it, and total variation under noises nobody had asked about. So ask the question of the paper once more, without approximations: *is my loss robust for my $T$?* It has an exact answer. That is notebook 12.
+# Some statements were too strong, and others, it turns out, not strong enough: Pearson was robust where nobody had claimed it, and total variation under noises nobody had asked about. So ask the question of the paper once more, without approximations: *is my loss robust for my $T$?* It has an exact answer. That is [notebook 12](12_who_is_robust.ipynb).

@@ -20,6 +20,7 @@ __getattr__, __dir__, __all__ = lazily(
             "matrix_figure",
             "noise_figure",
             "panels_figure",
+            "ranges_figure",
             "shares_figure",
             "simplex_figure",
             "with_slider",

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from fdiv.learning.methods import METHODS
-from fdiv.theory.divergences import divergence
+from fdiv.theory.divergences import DIVERGENCES, divergence
 
 # One objective under different labels, where no methods are compared.
 LABELLINGS = {
@@ -169,6 +169,33 @@ def bars_figure(values: Mapping[str, float], *, title: str, x_title: str) -> go.
     )
     figure.update_layout(title=title, xaxis_title=x_title, margin={"l": 130, "r": 60}, showlegend=False)
     figure.update_xaxes(rangemode="tozero")
+    return figure
+
+
+def ranges_figure(
+    ranges: Mapping[str, tuple[float, float]], *, title: str, says: Mapping[str, str] | None = None
+) -> go.Figure:
+    """A horizontal bar from the smallest to the largest noisy D / clean D, a stroke where these agree.
+
+    ranges: title of a divergence to the two ends.
+    says: what stands behind a bar, in words.
+    """
+    figure = go.Figure()
+    for name, (low, high) in ranges.items():
+        style = line_style(next((key for key in DIVERGENCES if divergence(key).title == name), name))
+        figure.add_bar(
+            y=[name],
+            x=[max(high - low, 0.005)],
+            base=[low],
+            text=(says or {}).get(name, "one number" if high - low < 1e-6 else f"{low:.2f} to {high:.2f}"),
+            textposition="outside",
+            cliponaxis=False,
+            orientation="h",
+            marker_color=style["color"],
+        )
+    figure.update_xaxes(range=(0, 1.2), title="noisy D / clean D")
+    figure.update_yaxes(autorange="reversed")
+    figure.update_layout(title=title, showlegend=False, margin={"l": 140}, height=60 + 40 * len(ranges))
     return figure
 
 

@@ -64,10 +64,12 @@ __all__ = [
     "peer_weight",
     "permuted_uniform",
     "plugin_gap",
+    "random_classifiers",
     "singular_values",
     "tv_optimum",
     "vajda",
     "vajda_ratio",
+    "values_of",
     "variance_ratio",
 ]
 
@@ -247,6 +249,36 @@ def singular_values(T: Table, prior: Table | None = None) -> Tensor:
     """
     values, _ = _spectrum(*_noise(T, prior))
     return torch.cat([torch.ones(1, dtype=torch.float64), values])
+
+
+def random_classifiers(count: int, prior: Table, answers: int = 3, seed: int = 0) -> Tensor:
+    """Return joint tables P(h, Y) of random classifiers, from those that know little to certain ones.
+
+    count: how many; the answer has the shape (count, answers, classes).
+    prior: P(Y).
+    answers: how many answers they give.
+    seed: for the same ones again.
+
+    >>> random_classifiers(2, [0.6, 0.4]).shape
+    torch.Size([2, 3, 2])
+    """
+    prior, random = _positive(prior), np.random.default_rng(seed)
+    sharpness = random.choice([0.2, 0.6, 2.0], size=count)
+    given = [random.dirichlet(np.full(answers, s), size=len(prior)) for s in sharpness]
+    return torch.as_tensor(np.stack(given)).mT * prior
+
+
+def values_of(divergence: Name, tables: Table) -> Tensor:
+    """Return the divergence of each of many joint tables; ``tables @ T`` are the same under noise.
+
+    divergence: any.
+    tables: of shape (count, answers, classes), as ``random_classifiers`` makes them.
+
+    >>> values_of("tv", [[[0.4, 0.1], [0.1, 0.4]], [[0.25, 0.25], [0.25, 0.25]]])
+    tensor([0.3000, 0.0000], dtype=torch.float64)
+    """
+    P = _float64(tables)
+    return look_up(divergence).divergence(P, P.sum(2, keepdim=True) * P.sum(1, keepdim=True), dim=(1, 2))
 
 
 # ---------------------------------------------------------------------- two classes: the powers |v - 1|^a
@@ -801,24 +833,21 @@ def _searched(d: Divergence, T: Tensor, prior: Tensor, tries: int = 400) -> Rank
     independent = strongest.sum(2, keepdim=True) * prior
     excess = 0.99 * (strongest - independent)
 
-    def values(P: Tensor) -> Tensor:
-        return d.divergence(P, P.sum(2, keepdim=True) * P.sum(1, keepdim=True), dim=(1, 2))
-
     def weakened_to(level: float, excess: Tensor, independent: Tensor) -> Tensor:
         """All of them as weak as it takes to have this clean D, by bisection."""
         low = torch.zeros(len(excess), 1, 1, dtype=torch.float64)
         high = torch.ones_like(low)
         for _ in range(50):
             middle = (low + high) / 2
-            above = values(independent + middle * excess)[:, None, None] > level
+            above = values_of(d, independent + middle * excess)[:, None, None] > level
             low, high = torch.where(above, low, middle), torch.where(above, middle, high)
         return independent + (low + high) / 2 * excess
 
-    reach = values(independent + excess)
+    reach = values_of(d, independent + excess)
     level = reach.median().item() / 1.1
     excess, independent = excess[reach > 1.05 * level], independent[reach > 1.05 * level]
     alike = weakened_to(level, excess, independent)
-    after = values(alike @ T)
+    after = values_of(d, alike @ T)
     worst, best = int(after.argmin()), int(after.argmax())
     if after[best] - after[worst] < 1e-9 * after[best]:
         return Rankings(d.name, None, None, None, f"no two of {len(alike)} classifiers change places")
@@ -827,7 +856,7 @@ def _searched(d: Divergence, T: Tensor, prior: Tensor, tries: int = 400) -> Rank
     lead = 0.05
     while True:
         first = weakened_to((1 + lead) * level, excess[[worst]], independent[[worst]])
-        if values(first @ T) < after[best] - (after[best] - after[worst]) / 4:
+        if values_of(d, first @ T) < after[best] - (after[best] - after[worst]) / 4:
             break
         lead /= 2
     reason = f"of two classifiers with D = {level:.3g} one has D~ = {after[worst]:.3g}, one {after[best]:.3g}"

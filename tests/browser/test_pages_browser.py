@@ -19,7 +19,8 @@ NAMES = sorted(path.stem for path in FOLDER.glob("[0-9][0-9]_*.ipynb"))
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 READY = """() => window.MathJax?.startup?.promise.then(() =>
   [...document.querySelectorAll('.plotly-graph-div')].every(figure => figure._fullLayout))"""
-SHOWN = "figure => JSON.stringify([figure.data, figure.layout.annotations, figure.layout.title])"
+SHOWN = """figure => JSON.stringify([figure.data, figure.layout.annotations, figure.layout.title],
+  (_, value) => typeof value === 'number' ? Number(value.toPrecision(4)) : value)"""
 SIDEWAYS = "() => document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth"
 HINT = "<details><summary>Hint</summary>\n\n{}\n\n</details>\n"
 WORDS = "The transition matrix says how labels flip. " * 60
@@ -330,7 +331,7 @@ def move_every_control(page, notebook: Path) -> None:
                 continue
             now, box = figure.evaluate(SHOWN), control.bounding_box()
             spot = 0.98 if told["start"] < len(told["options"]) / 2 else 0.02
-            page.mouse.click(box["x"] + spot * box["width"], box["y"] + box["height"] / 2)
+            control.click(position={"x": spot * box["width"], "y": box["height"] / 2})
             moved(page, figure, now)
 
 

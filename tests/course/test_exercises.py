@@ -27,11 +27,13 @@ from fdiv.course.exercises import (
     nb09,
     nb10,
     nb11,
+    nb12,
 )
 from fdiv.course.notebooks import find, read
 from fdiv.experiments.statistics import critical_difference
 from fdiv.theory import exact
 from fdiv.theory.divergences import DIVERGENCES, Divergence, Interval, divergence
+from fdiv.theory.robustness import peer_weight
 
 SOLUTION = re.compile(r"<summary>Solution</summary>(?:(?!</details>).)*?```python\n(.*?)```", re.DOTALL)
 
@@ -72,13 +74,12 @@ def test_the_solution_is_right_and_the_stub_is_not(imports, stub, solution, caps
     assert capsys.readouterr().out.startswith("right")
 
 
-def test_an_exercise_of_a_story_says_why_it_matters_once_it_is_right():
+def test_an_exercise_says_why_it_matters_once_it_is_right():
     mute = []
     for source in find():
-        if "**The question.**" in read(source).cells[0].source:
-            module = importlib.import_module(f"fdiv.course.exercises.nb{source.stem[:2]}")
-            checkers = [value for value in vars(module).values() if isinstance(value, Exercise)]
-            mute += [f"{source.stem}: {one.title}" for one in checkers if not one.because]
+        module = importlib.import_module(f"fdiv.course.exercises.nb{source.stem[:2]}")
+        checkers = [value for value in vars(module).values() if isinstance(value, Exercise)]
+        mute += [f"{source.stem}: {one.title}" for one in checkers if not one.because]
     assert mute == []
 
 
@@ -221,6 +222,10 @@ def wrong_alike(a, r):
 def right_vote(r, num_classes):
     same = 1 / (num_classes - 1)
     return 3 * r**2 * (1 - r) * (same + (1 - same) * 2 / 3) + r**3
+
+
+def widest(M):
+    return torch.cdist(M, M, p=1).max() / 2
 
 
 def mean_of(accuracies):
@@ -433,6 +438,31 @@ WRONG = [
     (nb11.suspicious_rows, lambda T, n: [1, 3], "may be off by 0.15"),
     (nb11.suspicious_rows, lambda T, n: [0], "the rows are [1, 3]; yours are [0]"),
     (nb11.suspicious_rows, lambda T, n: None, "a list of row numbers"),
+    (nb12.better_then_worse, lambda: [0.0, 0.5, 1.0], "ahead by 0.000 only"),
+    (nb12.better_then_worse, lambda: [0.2, 0.4, 0.9], "ahead by -0.067 only"),
+    (nb12.better_then_worse, lambda: [0.0, 0.0, 1.0], "it is not behind: +"),
+    (nb12.better_then_worse, lambda: [0.1, 0.3, 2.0], "3 numbers between 0 and 1"),
+    (nb12.constants, lambda T: 1.0, "return two numbers"),
+    (nb12.constants, lambda T: (1 / widest(T.inverse()), 2 * widest(T)), "take half of the distance"),
+    (nb12.constants, lambda T: (widest(T.inverse()), widest(T)), "turned upside down"),
+    (nb12.constants, lambda T: (widest(T), 1 / widest(T.inverse())), "the smaller one comes first"),
+    (nb12.constants, lambda T: (0.0, 1.0), "for K = 2 it is ("),
+    (nb12.always_wrong, lambda: torch.eye(4), "some labels are right"),
+    (nb12.always_wrong, lambda: torch.ones(4, 4), "a 4 x 4 matrix of probabilities"),
+    (
+        nb12.always_wrong,
+        lambda: torch.eye(4)[[1, 2, 3, 0]] / 2 + torch.eye(4)[[2, 3, 0, 1]] / 2,
+        "noise scales D",
+    ),
+    (nb12.largest_majority, lambda name: 1 / peer_weight(name, 0.5), "difference of the two shares"),
+    (nb12.largest_majority, lambda name: (1 + 1 / peer_weight(name, 0.5)) / 2, "a share is at most 1"),
+    (nb12.largest_majority, lambda name: min(1.0, (1 + peer_weight(name, 0.5)) / 2), "js: x is upside down"),
+    (nb12.largest_majority, lambda name: 0.7, "tv: the objective turns at 1.0000, not at 0.7000"),
+    (nb12.groups_not_boundaries, lambda: 3, "return two lists"),
+    (nb12.groups_not_boundaries, lambda: ([0.9, 0.5, 0.1], [0.4, 0.4, 0.4]), "must sum to 1"),
+    (nb12.groups_not_boundaries, lambda: ([0.9, 0.9, 0.1], [0.4, 0.4, 0.2]), "P(+) is 0.7400"),
+    (nb12.groups_not_boundaries, lambda: ([0.9, 0.5, 0.1], [0.4, 0.2, 0.4]), "is the most accurate one"),
+    (nb12.groups_not_boundaries, lambda: ([0.95, 0.505, 0.317], [0.2, 0.3, 0.5]), "by 0.0030 only"),
     (nb00.noise_rate, lambda c, n: (c == n).double().mean(), "share of labels that are right"),
     (nb00.noise_rate, lambda c, n: (c != n).sum(), "how many labels are wrong"),
     (nb00.noise_rate, lambda c, n: None, "returned None"),

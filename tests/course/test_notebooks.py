@@ -14,12 +14,9 @@ from fdiv.course.pages import PLOTLY
 from fdiv.course.prediction import PREDICTION
 
 SOURCES = find()
-# A notebook has the shape of a story as soon as its opening cell asks a question.
 QUESTION = "**The question.**"
 OPENING = (QUESTION, "Paper: ", "Needs: ", "**Contents**")
 CLOSING = ("## Claims checked", "## Summary", "## Further reading", "## To be continued")
-OLD_OPENING = ("**Why.**", "Paper: ", "Time: ", "**You will be able to**", "**Contents**")
-OLD_CLOSING = ("## Claims checked", "## Summary", "## Exercises", "## Further reading", "**Next**")
 TIME = re.compile(r"Time: \d+ min to read, \d+ s to run \(quick\)")
 EXERCISE = re.compile(r"^### Exercise (\d+) (★{1,3}): \S.*$", re.MULTILINE)
 HINT, SOLUTION = r"<summary>Hint(?: \d)?</summary>", r"<summary>Solution</summary>"
@@ -45,19 +42,8 @@ def tags(cell):
     return set(cell.metadata.get("tags", []))
 
 
-def is_story(notebook):
-    return QUESTION in notebook.cells[0].source
-
-
 def prose_of(notebook):
     return "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
-
-
-@pytest.fixture
-def story(stored):
-    if not is_story(stored):
-        pytest.skip("not a story yet")
-    return stored
 
 
 def text_of(output):
@@ -94,29 +80,28 @@ def test_fits_the_room(source):
 
 
 def test_opens_and_closes_like_the_others(source, stored):
-    opening_parts, closing = (OPENING, CLOSING) if is_story(stored) else (OLD_OPENING, OLD_CLOSING)
     opening = stored.cells[0].source
     assert opening.startswith(f"# {source.stem[:2]} · ")
-    assert [part for part in opening_parts if part not in opening] == []
+    assert [part for part in OPENING if part not in opening] == []
     prose = prose_of(stored)
-    places = [prose.find(part) for part in closing]
-    assert -1 not in places, dict(zip(closing, places, strict=True))
+    places = [prose.find(part) for part in CLOSING]
+    assert -1 not in places, dict(zip(CLOSING, places, strict=True))
     assert places == sorted(places)
 
 
-def test_a_story_says_what_was_so_far_how_long_it_takes_and_where_it_goes_on(source, story):
-    opening = story.cells[0].source
+def test_a_story_says_what_was_so_far_how_long_it_takes_and_where_it_goes_on(source, stored):
+    opening = stored.cells[0].source
     assert ("**So far.**" in opening) == (source.stem[:2] != "00")
     assert opening.find("**So far.**") < opening.find(QUESTION)
     assert TIME.search(opening), "Time: N min to read, M s to run (quick)"
-    end = prose_of(story).split("## To be continued")[1]
+    end = prose_of(stored).split("## To be continued")[1]
     later = [one.stem for one in SOURCES if one.stem > source.stem]
     if later:
         assert f"({later[0]}.ipynb)" in end, "the end leads to the next notebook"
 
 
-def test_a_lesson_speaks_of_what_was_run(story):
-    shown = prose_of(story) + "".join(text_of(o) for cell in code_cells(story) for o in cell.outputs)
+def test_a_lesson_speaks_of_what_was_run(stored):
+    shown = prose_of(stored) + "".join(text_of(o) for cell in code_cells(stored) for o in cell.outputs)
     assert re.findall(r"\b0 runs\b|not run here yet", shown) == []
 
 
@@ -154,7 +139,7 @@ def test_cells_are_short(stored):
     lengths = [len(lines_of_code(cell.source)) for cell in cells]
     followed = [n for n, cell in zip(lengths, cells, strict=True) if "fold" not in tags(cell)]
     assert max(lengths) <= LONGEST_CELL
-    assert quantiles(followed if is_story(stored) else lengths, n=10)[-1] <= P90_CELL
+    assert quantiles(followed, n=10)[-1] <= P90_CELL
 
 
 def test_no_two_code_cells_without_a_word_between(stored):
@@ -215,15 +200,14 @@ def test_every_exercise_has_a_hint_and_a_solution(stored):
     exercises = [cell for cell in code_cells(stored) if "exercise" in tags(cell)]
     assert 2 <= len(exercises) <= 5
     assert len(re.findall(SOLUTION, prose)) == len(exercises)
-    hints = len(re.findall(HINT, prose))
-    assert hints >= len(exercises) if is_story(stored) else hints == len(exercises)
+    assert len(re.findall(HINT, prose)) >= len(exercises)
 
 
-def test_exercises_stand_where_their_idea_is(story):
+def test_exercises_stand_where_their_idea_is(stored):
     """Numbered and starred, each a heading, a stub, and its hints and solution folded in the cell below."""
-    prose = prose_of(story)
+    prose = prose_of(stored)
     marks = EXERCISE.findall(prose)
-    stubs = [n for n, cell in enumerate(story.cells) if "exercise" in tags(cell)]
+    stubs = [n for n, cell in enumerate(stored.cells) if "exercise" in tags(cell)]
     assert [int(number) for number, _ in marks] == list(range(1, len(stubs) + 1))
     assert any(stars == "★★★" for _, stars in marks[-2:]), "one harder near the end"
     ideas, end = prose.rfind("\n## ", 0, prose.find("## Claims checked")), prose.find("## Claims checked")
@@ -231,18 +215,18 @@ def test_exercises_stand_where_their_idea_is(story):
     assert first < ideas, "the first stands before the last section"
     assert last < end
     for number, stub in enumerate(stubs, 1):
-        above = [cell.source for cell in story.cells[:stub] if cell.cell_type == "markdown"][-1]
+        above = [cell.source for cell in stored.cells[:stub] if cell.cell_type == "markdown"][-1]
         assert EXERCISE.findall(above)[-1:], f"exercise {number} has its heading right above it"
         assert EXERCISE.findall(above)[-1][0] == str(number)
-        below = story.cells[stub + 1]
+        below = stored.cells[stub + 1]
         assert below.cell_type == "markdown"
         assert re.search(HINT, below.source)
         assert re.search(SOLUTION, below.source), f"exercise {number}: its solution is in the cell below it"
         assert below.source.find("Hint") < below.source.find("Solution")
 
 
-def test_predictions_stand_before_what_they_hide(story):
-    cells = story.cells
+def test_predictions_stand_before_what_they_hide(stored):
+    cells = stored.cells
     places = [n for n, cell in enumerate(cells) if "predict" in tags(cell)]
     assert 3 <= len(places) <= 5, "three or four a notebook"
     calls = [n for n, cell in enumerate(cells) if cell.cell_type == "code" and "predict(" in cell.source]
@@ -257,11 +241,11 @@ def test_predictions_stand_before_what_they_hide(story):
         assert after not in places
 
 
-def test_what_does_not_teach_is_folded(story):
-    assert "fold" in tags(code_cells(story)[1]), "imports and the check of the parameters"
+def test_what_does_not_teach_is_folded(stored):
+    assert "fold" in tags(code_cells(stored)[1]), "imports and the check of the parameters"
     imports = [
         cell.source[:60]
-        for cell in code_cells(story)
+        for cell in code_cells(stored)
         if "fold" not in tags(cell)
         and len(ast.parse(cell.source).body) > 0
         and all(isinstance(n, ast.Import | ast.ImportFrom) for n in ast.parse(cell.source).body)

@@ -15,7 +15,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from scipy.special import lambertw
 
 from fdiv import noise
-from fdiv.course.notebooks import find
+from fdiv.course.notebooks import find, read
 from fdiv.course.pages import PLOTLY, build, lesson
 from fdiv.course.prediction import Prediction
 from fdiv.course.site import cheat_sheet, choice, front, notation, references, results, shell
@@ -359,6 +359,35 @@ def test_terms_are_explained_once_each():
     assert len(anchors) == len(set(anchors))
     assert {anchor for *_, anchor in listed} <= set(anchors)
     assert "transition matrix" in words
+
+
+# A letter with its accents: what a formula is made of.
+LETTER = re.compile(
+    r"\\(?:tilde|hat|bar|mathcal|mathbb|mathbf|widetilde)\s*\{?\s*[A-Za-z](?![A-Za-z])|"
+    r"\\(?:alpha|beta|gamma|delta|Delta|varepsilon|eta|theta|lambda|mu|pi|rho|sigma|tau|phi|omega|chi)\b|"
+    r"(?<![\\A-Za-z])[A-Za-z](?![A-Za-z])"
+)
+
+
+def letters(tex):
+    words = re.sub(r"\\(?:text|mathrm|operatorname|begin|end)\s*\{[^}]*\}", " ", tex)
+    return {re.sub(r"[\s{]", "", one) for one in LETTER.findall(words)}
+
+
+def test_a_symbol_of_several_notebooks_is_on_the_page_of_notation():
+    """A letter that one notebook uses by itself is defined there."""
+    known = set().union(
+        *(letters(f"{one.tex} {one.meaning}") for g in notation.SYMBOLS.values() for one in g)
+    )
+    used = {}
+    for source in find():
+        prose = "\n".join(cell.source for cell in read(source).cells if cell.cell_type == "markdown")
+        prose = re.sub(r"```.*?```|`[^`]*`", "", prose, flags=re.DOTALL)
+        formulas = re.findall(r"\$\$.+?\$\$|\$[^$]+\$", prose, re.DOTALL)
+        for one in set().union(*map(letters, formulas)):
+            used.setdefault(one, set()).add(source.stem[:2])
+    assert len(used) > 20
+    assert {one: where for one, where in used.items() if len(where) > 1 and one not in known} == {}
 
 
 def codes(node):

@@ -51,7 +51,7 @@ def lesson(name: str, notebook: NotebookNode) -> Lesson:
     """Return a notebook's title, its open question, and its cells as HTML."""
     opening = notebook.cells[0].source
     title = re.search(r"^# (.+)$", opening, re.MULTILINE)
-    asked = re.search(r"\*\*(?:The question|Why)\.\*\*\s+(.+?)(?:\n\s*\n|\Z)", opening, re.DOTALL)
+    asked = re.search(r"\*\*The question\.\*\*\s+(.+?)(?:\n\s*\n|\Z)", opening, re.DOTALL)
     body = _body(notebook)
     sections = outline(body)
     return Lesson(

@@ -43,12 +43,15 @@ SYMBOLS: dict[str, tuple[Symbol, ...]] = {
         Symbol(r"Y,\ y", "clean label", "The true class. The learner never sees it.", "00", ("clean labels", "true label", "true labels")),
         Symbol(r"\tilde Y,\ \tilde y", "noisy label", "The label the learner is given, which may be wrong.", "00", ("noisy labels",)),
         Symbol(r"\tilde Y'", "random label", "The label of another example, drawn at random: it knows nothing about $x$.", "00"),
+        Symbol("n", "number of examples", "How many examples there are; $n_i$ of them belong to class $i$.", "02"),
+        Symbol("i,\\ j,\\ k", "class index", "Classes: $i$ the true one, $j$ the label, $k$ any.", "02"),
         Symbol("K", "number of classes", "How many classes there are.", "02"),
         Symbol(r"T_{ij}", "transition matrix", r"The noise as a table: $T_{ij} = P(\tilde Y = j \mid Y = i)$. Each row sums to 1, and the diagonal holds the labels that survive.", "00", ("transition matrices",)),
         Symbol(r"e_+,\ e_-", "flip rates", r"For two classes: the chance that a label $+$ becomes $-$ is $e_+ = P(\tilde Y = - \mid Y = +)$, and $e_-$ is the way back.", "02", ("flip rate",)),
         Symbol(r"e_j", "rate of landing", "Uniform noise: the chance that a label of any other class becomes $j$.", "02"),
         Symbol(r"e_1,\ e_2", "pair rates", "Sparse noise: the chance that the first of two paired classes becomes the second, and the way back.", "02"),
         Symbol(r"\varepsilon", "what the noise leaves", r"$\varepsilon = 1 - \sum_j e_j$, for two classes $1 - e_+ - e_-$: the share of labels that uniform noise keeps. It scales the clean objective.", "03"),
+        Symbol(r"I,\ \mathbf 1", "identity and ones", "The identity matrix, and the column of ones: $\\mathbf 1 e^\\top$ has the row $e$ in every place.", "02"),
         Symbol(r"p,\ \tilde p", "label prior", r"How often each class occurs among clean and among noisy labels: $\tilde p = T^\top p$.", "02", ("label priors", "noisy prior")),
         Symbol(r"\eta(x),\ \tilde\eta(x)", "posterior", r"How likely each label is, given $x$: $\eta_y(x) = P(Y = y \mid x)$, and $\tilde\eta = T^\top\eta$.", "03", ("noisy posterior", "clean posterior")),
         Symbol(r"\hat T", "estimated T", "A transition matrix that was estimated, from noisy labels alone unless said otherwise.", "09"),
@@ -65,6 +68,10 @@ SYMBOLS: dict[str, tuple[Symbol, ...]] = {
         Symbol("g^*", "optimal g", "$g^* = f'(p/q)$: where the bound is reached.", "01"),
         Symbol("g_f", "activation", "A fixed increasing function that keeps a network's output where $f^*$ is finite.", "01", ("activations",)),
         Symbol(r"\mathbb E_P", "mean", "The mean under a distribution; $\\mathbb E_X$ is that over examples alone.", "01"),
+        Symbol(r"\chi^2", "Pearson and Neyman", "The two divergences named chi-squared: $f(r) = (r-1)^2$ is Pearson's, $(r-1)^2/r$ Neyman's.", "01"),
+        Symbol(r"\rho", "weight of a random label", "How much the objective subtracts for agreeing with a random label: the rise of $f^*(g_f)$ over that of $g_f$. For total variation it is 1.", "01"),
+        Symbol("a,\\ b,\\ d", "constants", "Numbers that are named where they occur.", "01"),
+        Symbol("t", "step along a walk", "A line of models or of functions $g$: $t = 0$ is where it starts, $t = 1$ the optimum.", "01"),
         Symbol("W", "Lambert's W", "The inverse of $w \\mapsto w e^w$; it stands in Jeffrey's conjugate.", "01"),
         Symbol("B_f(v, r)", "Bregman divergence", "$f(v) - f(r) - f'(r)(v - r)$: the height of $f$ above its tangent.", "12"),
     ),
@@ -132,4 +139,7 @@ def terms() -> list[list[object]]:
     ]
 
 
-_TOO_COMMON = ("example", "ratio", "mean", "score", "posterior", "anchor", "optimal g", "number of classes")
+_TOO_COMMON = (
+    "example", "ratio", "mean", "score", "posterior", "anchor", "optimal g", "number of classes",
+    "number of examples", "class index", "constants",
+)  # fmt: skip
