@@ -999,4 +999,4 @@ claim("and the noisy winner loses at most 2 delta / epsilon", all(wins))
 #
 # ## To be continued
 #
-# We now know exactly what these losses can promise. But the paper is of 2021, and the field did not stand still: a dozen losses have come since, each with a promise of its own. Which of them would have won its tables?
+# We now know exactly what these losses can promise. But the paper is of 2021, and the field did not stand still: a dozen losses have come since, each with a promise of its own. Which of them would have won its tables? [Give all of them one budget](13_then_and_now.ipynb), and see.

@@ -57,7 +57,7 @@ TITLES = {name: row.title for name, row in METHODS.items()} | {
 # Most of these losses look at one number: $p_y$, the probability that the network gives to the label. Move the menus. The curves are scaled to 1 at an even guess, so that you compare shapes. **Steep at the left** means: a label that the network finds impossible pulls hardest. That is how cross-entropy learns a wrong label by heart.
 
 
-# %% tags=["interactive"]
+# %% tags=["interactive", "fold"]
 def curves(loss="gce", classes=10):
     p = torch.linspace(0.004, 0.996, 63, dtype=torch.float64)
     figure = go.Figure()
@@ -373,14 +373,14 @@ for name in ("ce", "tv"):
 #
 # What was published, and what a fair comparison says about it. Sizes are not comparable (another network, other inputs); the sign is, and "tied" means that five seeds do not tell:
 
-# %%
+# %% tags=["nbval-ignore-output"]
 verdicts = study.verdicts()
 verdicts.drop(columns=["epoch"])
 
 # %% [markdown]
 # And noise by noise, on features: the methods that no paired test over the seeds puts behind the best.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 crowd = study.tied_with_the_best(means, "features")
 rows = study.measured().query("budget == 'features' and decay == 'l2'")
 pairs = rows.pivot(
@@ -426,6 +426,11 @@ claim(
     "and no later loss exceeds 60 % there, the ratio rule does",
     best[list(study.NOW)].max() < 60 < best["ratio"],
 )
+
+# %% [markdown]
+# What the protocol does:
+
+# %% tags=["claim", "nbval-check-output"]
 spread = ce.loc["none", "accuracy_last"], ce.loc["l1", "accuracy_noisy_accuracy"]
 claim(
     "protocol alone moves cross-entropy by more than fifteen points",
@@ -436,6 +441,11 @@ claim(
     crossed.loc["ce", "l1"] - crossed.loc["ce", "l2"]
     > crossed.loc["tv", "l1"] - crossed.loc["tv", "l2"] + 0.5,
 )
+
+# %% [markdown]
+# And who wins:
+
+# %% tags=["claim", "nbval-check-output"]
 claim(
     "ten or more methods cannot be told from the first on features",
     (ranks <= ranks.min() + critical).sum() >= 10,
@@ -472,4 +482,4 @@ claim(
 #
 # ## To be continued
 #
-# All of this was other people's data. What about yours, where nobody tells you $T$, and no clean test set waits at the end?
+# All of this was other people's data. What about [yours](14_your_own_data.ipynb), where nobody tells you $T$, and no clean test set waits at the end?

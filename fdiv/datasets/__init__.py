@@ -26,6 +26,7 @@ from fdiv.datasets.human import HUMAN, human_labels
 from fdiv.datasets.images import BrokenImage, ImageFiles, default_workers
 from fdiv.datasets.mirrors import DatasetMissing
 from fdiv.datasets.noisy import NoisyData, check_noise, noise_settings, noisy_data, noisy_split
+from fdiv.datasets.tweets import Tweets, tweets
 from fdiv.files import cache_folder
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "ImageFiles",
     "NoisyData",
     "NoisySplit",
+    "Tweets",
     "cache_folder",
     "check_noise",
     "cifar10",
@@ -56,4 +58,5 @@ __all__ = [
     "noisy_data",
     "noisy_split",
     "paired_digits",
+    "tweets",
 ]

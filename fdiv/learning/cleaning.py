@@ -121,7 +121,7 @@ def clean(
     labels: the labels, numbers or names; for a DataFrame also the name of a column; for a path the file of
         the labels, which a table and a folder with one folder per class do not need.
     label: the column of the labels, in a table or in the file of labels.
-    estimator: a classifier of scikit-learn's kind; by default ``RobustClassifier``.
+    estimator: a classifier of scikit-learn's kind; by default ``RobustClassifier("tv")``.
     folds: each label is judged by a model that was trained without its fold.
     seed: of the folds and the models.
     progress: a bar with the time left; by default where somebody can see it.
@@ -219,7 +219,7 @@ def _out_of_sample(
     if estimator is None:
         from fdiv.learning.estimator import RobustClassifier
 
-        estimator = RobustClassifier(random_state=seed)
+        estimator = RobustClassifier("tv", random_state=seed)
     rng = np.random.default_rng(seed)
     logits = np.empty((len(y), K))
     place = cache_folder() / "clean" / _digest(X, y, estimator, folds, seed)

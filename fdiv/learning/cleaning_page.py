@@ -79,9 +79,11 @@ def thumbnail(path: Any) -> str:
 def _headline(report: CleaningReport) -> str:
     wrong, n = report.wrong, len(report.labels)
     text = (
-        f"About <b>{wrong.count:.0f}</b> of {n} labels seem to be wrong ({wrong.count / n:.1%}); if labels"
+        f"About <b>{wrong.count:.0f}</b> of {n} labels seem to be wrong ({wrong.count / n:.1%}). If labels"
         " err by"
-        f" class, between <b>{wrong.low:.0f}</b> and <b>{wrong.high:.0f}</b> with 95 % confidence."
+        f" class, chance alone lets it lie between <b>{wrong.low:.0f}</b> and <b>{wrong.high:.0f}</b>; the"
+        " faults of"
+        " the models come on top."
     )
     if wrong.disagreements > wrong.high:
         text += (

@@ -36,6 +36,7 @@ from sklearn.utils.validation import (
 from torch import Tensor, nn
 
 from fdiv.device import pick_device
+from fdiv.learning.checks import is_singular
 from fdiv.learning.columns import Columns
 from fdiv.learning.losses import CrossEntropy, NoisyLabelLoss
 from fdiv.learning.methods import METHODS, build_loss, needs_transition
@@ -236,10 +237,19 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
             self.chosen_ = method if isinstance(method, str) else type(method).__name__
             found, evidence = {"loss": method, "correction": self.correction}, None
         if isinstance(found["loss"], str) and needs_transition(found["loss"], found["correction"]):
-            if self.transition is None and evidence is None:
+            if self.transition is not None:
+                evidence = None
+            elif evidence is None:
                 evidence = look(numbers, labels, len(self.classes_), weight, seed, fewest=0)
-            self.transition_ = evidence.T if self.transition is None and evidence else self.transition
+            self.transition_ = self.transition if evidence is None else self._invertible(evidence.T)
         return found
+
+    def _invertible(self, T: np.ndarray) -> np.ndarray:
+        """An estimate of T, mixed with the identity where two of its rows are alike."""
+        if not is_singular(T):
+            return T
+        self.diagnosis_.append("two rows of the estimated T are alike: it was mixed with the identity")
+        return (T + np.eye(len(T))) / 2
 
     def _train(
         self,

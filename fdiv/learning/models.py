@@ -360,16 +360,39 @@ MODELS: dict[str, Callable[..., nn.Module]] = {
 }
 
 
+SQUARE = frozenset(MODELS) - {"cifar-net"}  # the others take any height and width
+TORCHVISION = "torchvision/"
+
+
 def build_model(name: str, images: Tensor | ImageFiles, num_classes: int) -> nn.Module:
     """The model called ``name`` for images (n, channels, height, width), its weights drawn by torch.
+
+    name: a name of ``MODELS``, to which functions of one's own can be added, or one of torchvision's, such as
+        "torchvision/resnet18".
 
     Of these, "resnet-50" starts from downloaded weights but for its last layer, see ``resnet50``.
 
     >>> sum(weights.numel() for weights in build_model("cnn", torch.empty(0, 1, 28, 28), 10).parameters())
     18378
     """
-    build = MODELS[choose("model", name, tuple(MODELS))]
     _, channels, height, width = images.shape
-    if height != width:
-        raise ValueError(f"the models take square images, not {height} x {width}")
-    return build(channels=channels, size=height, num_classes=num_classes)
+    if name.startswith(TORCHVISION):
+        return _of_torchvision(name.removeprefix(TORCHVISION), num_classes)
+    name = choose("model", name, tuple(MODELS))
+    if height != width and name in SQUARE:
+        raise ValueError(
+            f"the model {name!r} takes square images, not {height} x {width}: choose 'cifar-net',"
+            f" '{TORCHVISION}resnet18' or the like"
+        )
+    return MODELS[name](channels=channels, size=height, num_classes=num_classes)
+
+
+def _of_torchvision(name: str, num_classes: int) -> nn.Module:
+    """A network of torchvision for colour images of any size, its weights drawn by torch."""
+    try:
+        from torchvision import models
+    except ImportError:
+        raise ImportError(f"{name} is torchvision's: run  python -m pip install 'fdiv[images]'") from None
+    return models.get_model(
+        choose("torchvision model", name, models.list_models(models)), num_classes=num_classes
+    )

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 import torch
 from scipy import stats
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
 
 from fdiv.course import exercises
 from fdiv.course.exercises import (
@@ -29,6 +31,7 @@ from fdiv.course.exercises import (
     nb11,
     nb12,
     nb13,
+    nb14,
 )
 from fdiv.course.notebooks import find, read
 from fdiv.experiments.statistics import critical_difference
@@ -356,6 +359,17 @@ WRONG = [
     (nb09.anchors_fail_up_to, lambda b: 0.5, "one half is about rows"),
     (nb09.anchors_fail_up_to, lambda b: 1 - b, "what the partner keeps"),
     (nb09.anchors_fail_up_to, lambda b: 0.0, "compare T_ii with T_ji"),
+    (nb14.my_flags, lambda: 3, "as a list"),
+    (nb14.my_flags, lambda: [24], "numbered 0 to 23"),
+    (nb14.my_flags, lambda: list(range(24)), "flag less"),
+    (nb14.my_flags, lambda: [0, 1], "4 are missing"),
+    (nb14.majority, lambda v, K: v[:, 0], "-1 is no class"),
+    (nb14.majority, lambda v, K: v, "one class for each"),
+    (nb14.majority, lambda v, K: np.zeros(5, int), "the majority is"),
+    (nb14.majority, lambda v, K: np.array([1, 0, 0, 1, 1]), "a mean of the votes"),
+    (nb14.submission, lambda X, y: None, "return a fitted classifier"),
+    (nb14.submission, lambda X, y: DummyClassifier().fit(X, y), "of the held-back digits are right"),
+    (nb14.submission, lambda X, y: LogisticRegression(max_iter=300).fit(X, y), "cross-entropy follows them"),
     (nb09.survivors, lambda a, b, k: (True, True), "return three booleans, not 2"),
     (nb09.survivors, lambda a, b, k: (a < 0.5,) * 3, "not equally frequent among all images"),
     (nb09.survivors, lambda a, b, k: (a < 0.5, True, True), "'subtract' is False, not True"),

@@ -207,3 +207,50 @@ def test_folders_that_are_none(tmp_path):
         own.read(tmp_path)
     with pytest.raises(ValueError, match="2 labels for 1 pictures"):
         own.from_pictures(["a.png"], ["x", "y"])
+
+
+# --- a row of the catalogue --------------------------------------------------------------------------------
+
+
+def test_a_folder_becomes_a_row_that_trains_in_any_shape(photos, tmp_path):
+    from fdiv.datasets import CATALOGUE, noisy_data
+    from fdiv.experiments import recipe
+    from fdiv.learning import fit
+
+    row = own.image_folder("fruit", photos, size=(6, 9), model="torchvision/squeezenet1_1")
+    assert (row.shape, row.num_classes, row.train, row.validation) == ((3, 6, 9), 2, 8, 2)
+    with CATALOGUE.registered(own.image_folder("fruit", photos, size=(16, 24))):
+        data = noisy_data("fruit", "human")
+        assert data.split.train_images.shape == (8, 3, 16, 24)
+        assert data.split.train_clean_labels is None
+        run = fit(data.split, "ce", recipe("fruit", "ce"), progress=False)
+        assert len(run.history) == 15
+    held = own.image_folder("fruit", photos, test=photos)
+    assert len(held.split().test_labels) == 12
+    assert recipe("digits", "ce").model == "small-net"
+    with CATALOGUE.registered(row):
+        assert recipe("fruit", "dmi").warm_up.model == "torchvision/squeezenet1_1"
+
+
+def test_models_of_torchvision_and_shapes(photos):
+    import torch
+
+    from fdiv.learning import build_model
+
+    net = build_model("torchvision/squeezenet1_1", torch.empty(0, 3, 40, 64), 3).eval()
+    assert net(torch.zeros(2, 3, 40, 64)).shape == (2, 3)
+    assert build_model("cifar-net", torch.empty(0, 3, 16, 24), 3).eval()(torch.zeros(2, 3, 16, 24)).shape == (
+        2,
+        3,
+    )
+    with pytest.raises(ValueError, match="no torchvision model is called 'resnet19'"):
+        build_model("torchvision/resnet19", torch.empty(0, 3, 40, 64), 3)
+    with pytest.raises(ValueError, match="the model 'small-net' takes square images, not 16 x 24: choose"):
+        build_model("small-net", torch.empty(0, 3, 16, 24), 3)
+    apples = photos.parent / "apples"
+    for kind in ("Äpfel", "other"):
+        (apples / kind).mkdir(parents=True)
+        for i in range(6):
+            (apples / kind / f"{i}.png").write_bytes((photos / "Äpfel" / "Ä0.png").read_bytes())
+    with pytest.raises(ValueError, match="the clean pictures have the label 'Birnen'"):
+        own.image_folder("fruit", apples, test=photos)

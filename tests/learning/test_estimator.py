@@ -72,6 +72,14 @@ def test_a_correction_with_a_given_and_with_an_estimated_matrix(wine):
     assert min(given.score(X, clean), estimated.score(X, clean)) > 0.7
 
 
+def test_an_estimate_of_T_without_an_inverse_is_mended_and_said():
+    model = RobustClassifier()
+    model.diagnosis_ = []
+    mended = model._invertible(np.array([[0.5, 0.5], [0.5, 0.5]]))
+    assert mended.tolist() == [[0.75, 0.25], [0.25, 0.75]]
+    assert "mixed with the identity" in model.diagnosis_[0]
+
+
 def test_a_loss_object_is_used_and_left_as_it_was(wine):
     X, y, _ = wine
     loss = FDivLoss("tv", 3)

@@ -107,9 +107,10 @@ function needed(data, layout) {
   for (const note of layout.annotations ?? []) {
     if (!/^x/.test(note.xref ?? "x") || note.xref === "x domain") continue;
     const row = (rows[`${note.yref} ${note.y}`] ??= []);
-    row.push(Math.max(...String(note.text).split("<br>").map((line) => plain(line).length)));
+    const lines = String(note.text).split("<br>").map((line) => plain(line).length);
+    row.push(Math.max(6.6 * Math.max(...lines) + 8, lines.length > 2 ? 28 * lines.length : 0));
   }
-  const notes = Object.values(rows).filter((row) => row.length > 3).map((row) => row.length * (6.6 * Math.max(...row) + 8) + 30);
+  const notes = Object.values(rows).filter((row) => row.length > 3).map((row) => row.length * Math.max(...row) + 30);
   const cells = data.filter((trace) => trace.texttemplate && trace.z).map((trace) =>
     (trace.z.shape ? Number(trace.z.shape.split(",")[1]) : trace.z[0].length) * 25 + 60);
   return Math.max(0, ...notes, ...cells);
@@ -131,6 +132,12 @@ function fitted(plot, { data, layout }) {
   layout.title = { ...layout.title, text, y: 1, yref: "container", yanchor: "top", pad: { t: 12 + 10 * (lines - 1) } };
   for (const trace of data)
     if (trace.textposition === "outside") trace.cliponaxis = false;
+  const words = data.flatMap((trace) => (Array.isArray(trace.x) && typeof trace.x[0] === "string" ? [trace.x] : []))[0] ?? [];
+  const longest = Math.max(0, ...words.flatMap((one) => one.split("<br>")).map((one) => one.length));
+  if (longest * 7 > (width - 80) / (words.length || 1)) {
+    margin.b += Math.min(6 * longest, 110); // slanted words below the axis
+    layout.height += Math.min(6 * longest, 110);
+  }
   if (data.some((trace) => trace.textposition === "outside" && trace.orientation === "h")) margin.r = Math.max(margin.r, 46);
   for (const trace of data)
     if (/heatmap|contour/.test(trace.type) && trace.showscale !== false) {

@@ -1,0 +1,73 @@
+"""Figures of notebook 14: a threshold over suspicions, and answers side by side with their spread."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from fdiv.course.figures import line_style
+
+RIGHT, WRONG, INK = "#0072B2", "#D55E00", "#5b6570"
+COLOURS = {"ce-last": "#B8BFC8", "ce-stopped": line_style("ce")["color"], "tv": line_style("tv")["color"]}
+
+
+def precision_and_recall(suspicion: np.ndarray, wrong: np.ndarray, threshold: float) -> tuple[float, float]:
+    """Return both for the labels whose suspicion is above the threshold; a precision of 1 where there are
+    none.
+
+    >>> precision_and_recall(np.array([0.9, 0.8, 0.1]), np.array([True, False, True]), 0.5)
+    (0.5, 0.5)
+    """
+    flagged = suspicion > threshold
+    precision = float(wrong[flagged].mean()) if flagged.any() else 1.0
+    return precision, float(wrong[flagged].sum() / max(wrong.sum(), 1))
+
+
+def threshold_figure(suspicion: np.ndarray, wrong: np.ndarray, threshold: float) -> go.Figure:
+    """Return the suspicions of right and of wrong labels, cut by a threshold, with precision and recall."""
+    bins = {"start": 0.0, "end": 1.0001, "size": 0.05}
+    figure = go.Figure()
+    for name, part, colour in (("right", suspicion[~wrong], RIGHT), ("wrong", suspicion[wrong], WRONG)):
+        heights, edges = np.histogram(part, np.arange(0, 1.051, bins["size"]))
+        figure.add_bar(
+            x=(edges[:-1] + 0.025).round(3), y=heights, name=f"label is {name}", marker_color=colour
+        )
+    figure.add_vline(x=threshold, line={"color": INK, "width": 2, "dash": "dash"})
+    precision, recall = precision_and_recall(suspicion, wrong, threshold)
+    title = f"{(suspicion > threshold).sum()} flagged: precision {precision:.0%}, recall {recall:.0%}"
+    figure.update_layout(
+        title=title,
+        barmode="stack",
+        bargap=0.05,
+        xaxis_title="how wrong the machine thinks the label is",
+        yaxis_title="labels (log scale)",
+    )
+    figure.update_yaxes(type="log")
+    return figure
+
+
+def answers_figure(scores: pd.DataFrame, names: Mapping[str, str], *, title: str) -> go.Figure:
+    """Return one group of bars per case, one bar per answer, with the spread over seeds.
+
+    scores: columns ``case``, ``method`` and ``accuracy``, a row for each run.
+    """
+    figure = go.Figure()
+    for method, label in names.items():
+        part = scores[scores["method"] == method].groupby("case", sort=False)["accuracy"]
+        mean, spread = part.mean(), part.std(ddof=1).fillna(0)
+        figure.add_bar(
+            x=list(mean.index),
+            y=mean,
+            name=label,
+            marker_color=COLOURS[method],
+            error_y={"type": "data", "array": spread},
+            text=[f"{value:.0%}" for value in mean],
+            textposition="inside",
+            insidetextanchor="start",
+        )
+    figure.update_layout(title=title, barmode="group", yaxis_title="accuracy on clean labels")
+    figure.update_yaxes(range=(0, 1), tickformat=".0%")
+    return figure
