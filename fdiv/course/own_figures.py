@@ -28,25 +28,25 @@ def precision_and_recall(suspicion: np.ndarray, wrong: np.ndarray, threshold: fl
 
 def threshold_figure(suspicion: np.ndarray, wrong: np.ndarray, threshold: float) -> go.Figure:
     """Return the suspicions of right and of wrong labels, cut by a threshold, with precision and recall."""
-    bins = {"start": 0.0, "end": 1.0001, "size": 0.05}
-    figure = go.Figure()
-    for name, part, colour in (("right", suspicion[~wrong], RIGHT), ("wrong", suspicion[wrong], WRONG)):
-        heights, edges = np.histogram(part, np.arange(0, 1.051, bins["size"]))
-        figure.add_bar(
-            x=(edges[:-1] + 0.025).round(3), y=heights, name=f"label is {name}", marker_color=colour
-        )
+    parts = {"right": (suspicion[~wrong], RIGHT), "wrong": (suspicion[wrong], WRONG)}
+    figure, tallest = go.Figure(), 1
+    for name, (part, colour) in parts.items():
+        heights, edges = np.histogram(part, np.linspace(0, 1, 21))
+        tallest = max(tallest, heights.max())
+        bars = np.where(heights, heights, np.nan)  # a log scale has no place for none
+        middles = ((edges[:-1] + edges[1:]) / 2).round(3)
+        figure.add_bar(x=middles, y=bars, name=f"label is {name}", marker_color=colour)
     figure.add_vline(x=threshold, line={"color": INK, "width": 2, "dash": "dash"})
     precision, recall = precision_and_recall(suspicion, wrong, threshold)
     title = f"{(suspicion > threshold).sum()} flagged: precision {precision:.0%}, recall {recall:.0%}"
     figure.update_layout(
         title=title,
-        barmode="stack",
+        barmode="group",
         bargap=0.05,
         xaxis_title="how wrong the machine thinks the label is",
         yaxis_title="labels (log scale)",
     )
-    figure.update_yaxes(type="log")
-    return figure
+    return figure.update_yaxes(type="log", range=[np.log10(0.7), np.log10(1.5 * tallest)])
 
 
 def answers_figure(scores: pd.DataFrame, names: Mapping[str, str], *, title: str) -> go.Figure:

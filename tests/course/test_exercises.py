@@ -380,6 +380,7 @@ WRONG = [
     (nb13.bridge, lambda p, q: 1 - p, "it is 1.0000, yours is 0.7500"),
     (nb13.survivors, lambda T: None, "is there a return"),
     (nb13.survivors, lambda T: range(len(T)), "these are [1, 2], yours are [0, 1, 2]"),
+    (nb13.survivors, lambda T: np.flatnonzero(T.diagonal() > 0.5), "more than one half is not needed"),
     (nb13.survivors, lambda T: [j for j in range(len(T)) if T[:, j].argmax() == j], "down a column"),
     (nb13.tied, lambda table, critical: list(table), "with a critical difference of 0.1"),
     (nb13.tied, lambda table, critical: None, "is there a return"),
