@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import torch
 
-from fdiv.datasets import Dataset
+from fdiv.datasets import Dataset, features
 
 PATH = Path(__file__).parent / "benchmarks" / "bench.py"
 
@@ -60,6 +60,7 @@ def test_the_whole_table(bench, monkeypatch, tmp_path, capsys):
         "the exact loss alone, 10 classes": 4,
         "loss and backward, 256 x 100": 9,
         "a bare step of the networks for CIFAR, batch 64": 3,
+        f"features of MobileNetV2, batch {features.BATCH}, {features.SIZE} x {features.SIZE}": 2,
     }
     assert (table["milliseconds"] > 0).all()
     assert {"commit", "torch", "threads", "date"} <= set(table.columns)

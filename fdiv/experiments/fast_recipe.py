@@ -49,7 +49,6 @@ def study(dataset: str = "cifar-10", base=LAPTOP_CIFAR_CE, candidates=CANDIDATES
                 "epochs": EPOCHS,
                 "peak_rate": rate,
                 "noisy_validation_accuracy": last["validation_accuracy"],
-                "seconds": round(last["seconds"]),
             } | origin
 
 

@@ -161,18 +161,18 @@ LAPTOP_CIFAR_CE = Recipe(
     weight_decay=5e-4,
     decay="weights",
     batch_size=256,
-    schedule=((12, 0.2),),
+    schedule=((12, 0.4),),  # peaks of 0.4 here and below: fdiv.experiments.fast_recipe
     ramp="triangle",
     augment="shift-flip",
     source="ours: a fast network in 12 epochs",
     **CIFAR10_PIXELS,
 )
 LAPTOP_CIFAR_WARM_UP = replace(
-    LAPTOP_CIFAR_CE, schedule=((4, 0.2),), source="ours: 4 epochs of a fast network"
+    LAPTOP_CIFAR_CE, schedule=((4, 0.4),), source="ours: 4 epochs of a fast network"
 )
 LAPTOP_CIFAR_DF = replace(
     LAPTOP_CIFAR_CE,
-    schedule=((8, 0.1),),
+    schedule=((8, 0.4),),
     warm_up=LAPTOP_CIFAR_WARM_UP,
     source="ours: a fast network, 4 epochs of cross-entropy, then 8 of the method",
 )
@@ -189,7 +189,7 @@ LAPTOP_CIFAR100_DMI = replace(
 LAPTOP_CIFAR_WARM = replace(
     LAPTOP_CIFAR_DF,
     schedule=((4, 0.02),),
-    warm_up=replace(LAPTOP_CIFAR_WARM_UP, schedule=((8, 0.2),)),
+    warm_up=replace(LAPTOP_CIFAR_WARM_UP, schedule=((8, 0.4),)),
     warm_up_method="ratio",
     source="ours: a fast network, 8 epochs of the ratio rule, then 4 of the method in small steps",
 )

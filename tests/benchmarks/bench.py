@@ -306,7 +306,7 @@ def features(rounds: int) -> pd.DataFrame:
 
     variants = {"as built": step(built, images), "fused, laid out by pixels": step(ours, by_pixels)}
     question = f"features of MobileNetV2, batch {BATCH}, {SIZE} x {SIZE}"
-    return measure(question, variants, "as built", rounds, 2, images=BATCH)
+    return measure(question, variants, "as built", rounds, 2, images=BATCH).assign(pixels="random pixels")
 
 
 PARTS: dict[str, Callable[[int], pd.DataFrame | None]] = {

@@ -19,8 +19,22 @@ NAMES = sorted(path.stem for path in FOLDER.glob("[0-9][0-9]_*.ipynb"))
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 READY = """() => window.MathJax?.startup?.promise.then(() =>
   [...document.querySelectorAll('.plotly-graph-div')].every(figure => figure._fullLayout))"""
-SHOWN = """figure => JSON.stringify([figure.data, figure.layout.annotations, figure.layout.title],
-  (_, value) => typeof value === 'number' ? Number(value.toPrecision(4)) : value)"""
+# What a figure shows, as text; numbers may come packed in base64, as Python stored them, or as a list.
+SHOWN = """figure => {
+  const kinds = {f8: Float64Array, f4: Float32Array, i4: Int32Array, u4: Uint32Array, i2: Int16Array,
+    u2: Uint16Array, i1: Int8Array, u1: Uint8Array};
+  const unpacked = ({bdata, dtype}) =>
+    [...new kinds[dtype](Uint8Array.from(atob(bdata), letter => letter.charCodeAt(0)).buffer)];
+  const plain = value => {
+    if (value?.bdata) return plain(unpacked(value));
+    if (Array.isArray(value) || ArrayBuffer.isView(value)) return [...value].flatMap(plain);
+    if (typeof value === 'number') return Number.isNaN(value) ? null : Number(value.toPrecision(4));
+    if (value === null || typeof value !== 'object') return value ?? null;
+    return Object.fromEntries(Object.keys(value).sort().map(key => [key, plain(value[key])]));
+  };
+  return JSON.stringify(plain([figure.data, figure.layout.annotations, figure.layout.title]));
+}"""
+SET = "(slider, to) => { slider.value = to; slider.dispatchEvent(new Event('input', {bubbles: true})); }"
 SIDEWAYS = "() => document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth"
 HINT = "<details><summary>Hint</summary>\n\n{}\n\n</details>\n"
 WORDS = "The transition matrix says how labels flip. " * 60
@@ -332,6 +346,9 @@ def move_every_control(page, notebook: Path) -> None:
             now, box = figure.evaluate(SHOWN), control.bounding_box()
             spot = 0.98 if told["start"] < len(told["options"]) / 2 else 0.02
             control.click(position={"x": spot * box["width"], "y": box["height"] / 2})
+            moved(page, figure, now)
+            now = figure.evaluate(SHOWN)  # back, since at an end of one slider another may move nothing
+            control.evaluate(SET, told["start"])
             moved(page, figure, now)
 
 

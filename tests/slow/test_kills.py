@@ -43,6 +43,16 @@ def short(monkeypatch):
     sys.modules.pop("three_epochs")
 
 
+@pytest.fixture
+def long(monkeypatch):
+    """Many epochs in every recipe, so that a run is stopped before it ends however fast the machine is."""
+    monkeypatch.setattr(experiment, "recipe", experiment.recipe)
+    monkeypatch.setenv("FDIV_PLUGINS", str(SHORT.with_name("many_epochs.py")))
+    names.load_plugins()
+    yield
+    sys.modules.pop("many_epochs")
+
+
 def quick(method="tv", noise="uniform-high", dataset="mnist", **fields):
     return Experiment(dataset=dataset, noise=noise, method=method, mode="quick", **fields)
 
@@ -160,7 +170,7 @@ def test_a_worker_killed_in_the_middle_of_a_run_loses_nothing(runs, execute):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
-def test_control_c_says_what_is_finished_and_leaves_no_process(runs, tmp_path):
+def test_control_c_says_what_is_finished_and_leaves_no_process(runs, tmp_path, long):
     table = tmp_path / "stopped.yml"
     table.write_text("{dataset: mnist, noise: uniform-high, method: blc, mode: quick, seed: [0, 1]}")
     command = subprocess.Popen(

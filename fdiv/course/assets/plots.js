@@ -126,7 +126,7 @@ function fitted(plot, { data, layout }) {
   plot.place.style.minWidth = width > plot.clientWidth ? `${Math.ceil(width)}px` : "";
   layout.height ??= 380;
   if (below) layout.height -= (own.b ?? 50) - 56;
-  const text = folded(layout.title?.text ?? "", Math.floor((plot.clientWidth - 16) / 7.7));
+  const text = folded(layout.title?.text ?? "", Math.floor((plot.clientWidth - 16) / 8.6));
   const more = 19 * (text.split("<br>").length - (layout.title?.text ?? "").split("<br>").length);
   const lines = text.split("<br>").length;
   layout.title = { ...layout.title, text, y: 1, yref: "container", yanchor: "top", pad: { t: 12 + 10 * (lines - 1) } };
