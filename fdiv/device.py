@@ -20,6 +20,13 @@ def pick_device() -> torch.device:
     return torch.device("cpu")
 
 
+def has_bfloat16(device: torch.device) -> bool:
+    """Return whether ``device`` is a CPU that multiplies bfloat16 in hardware, not in software."""
+    return device.type == "cpu" and (
+        torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+    )
+
+
 def usable_cores() -> int:
     """How many cores this process may use, which on a shared machine are fewer than there are."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

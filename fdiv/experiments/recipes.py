@@ -164,6 +164,7 @@ LAPTOP_CIFAR_CE = Recipe(
     schedule=((12, 0.4),),  # peaks of 0.4 here and below: fdiv.experiments.fast_recipe
     ramp="triangle",
     augment="shift-flip",
+    half_on_cpu=True,
     source="ours: a fast network in 12 epochs",
     **CIFAR10_PIXELS,
 )

@@ -22,7 +22,7 @@ import torch
 from filelock import FileLock
 
 import fdiv
-from fdiv.device import pick_device
+from fdiv.device import has_bfloat16, pick_device
 from fdiv.files import PAPER, RESULTS, ROOT, write_text
 from fdiv.learning.methods import method_title, needs_transition, paper_methods
 from fdiv.learning.runs import ORACLE, RULES
@@ -188,13 +188,15 @@ def titled(runs: pd.DataFrame) -> pd.DataFrame:
 def provenance() -> dict[str, Any]:
     """What a number needs beside it: the commit, the versions, the machine and the day."""
     device = pick_device()
-    cuda = device.type == "cuda"
+    name = (
+        torch.cuda.get_device_name(device) if device.type == "cuda" else f"{device.type} {platform.machine()}"
+    )
     return {
         "commit": _commit(),
         "fdiv": fdiv.__version__,
         "torch": torch.__version__,
         "python": platform.python_version(),
-        "device": torch.cuda.get_device_name(device) if cuda else f"{device.type} {platform.machine()}",
+        "device": f"{name} with bfloat16" if has_bfloat16(device) else name,
         "threads": torch.get_num_threads(),
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
     }

@@ -152,14 +152,15 @@ class Whitening(nn.Module):
 
 
 class ScaledLinear(nn.Linear):
-    """A linear layer without bias whose outputs are multiplied by ``scale``."""
+    """A linear layer without bias whose outputs are multiplied by ``scale``, in float32 at any precision."""
 
     def __init__(self, inputs: int, outputs: int, scale: float) -> None:
         super().__init__(inputs, outputs, bias=False)
         self.scale = scale
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.scale * super().forward(x)
+        with torch.autocast(x.device.type, enabled=False):  # two classes are rarely alike in all 24 bits
+            return self.scale * super().forward(x.to(self.weight.dtype))
 
 
 def fast_net(

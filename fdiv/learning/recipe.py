@@ -27,6 +27,8 @@ class Recipe:
     mean, std: subtracted from pixels in [0, 1], and the divisor after it; one number or one per channel.
     augment: a name of ``fdiv.learning.augment.AUGMENTATIONS``.
     product: how the term over the product distribution is taken, see ``FDivLoss``.
+    half_on_cpu: whether a CPU that multiplies bfloat16 in hardware does so, which is twice as fast; any other
+        computes in float32. CUDA always takes 16 bits.
     warm_up: trained first; its best weights, judged on noisy validation data, are where this recipe starts.
     warm_up_method: the method of the warm-up, "ce", "ratio" or "pearson-logit".
     source: where these numbers come from.
@@ -48,6 +50,7 @@ class Recipe:
     std: tuple[float, ...] = (1.0,)
     augment: str = "none"
     product: Product = "exact"
+    half_on_cpu: bool = False
     warm_up: Recipe | None = None
     warm_up_method: str = "ce"
     source: str = ""

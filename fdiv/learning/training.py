@@ -32,7 +32,7 @@ import torch
 from torch import Tensor, nn
 
 from fdiv.datasets import ImageFiles, NoisySplit, default_workers
-from fdiv.device import is_watched, pick_device
+from fdiv.device import has_bfloat16, is_watched, pick_device
 from fdiv.files import runs_folder, write_state
 from fdiv.learning.augment import augmentation
 from fdiv.learning.distributed import World, locked, world
@@ -219,7 +219,7 @@ class _Session:
         self.loss = loss.to(device)
         self.loss.check = False  # the split has checked its labels
         self.optimiser = _optimiser(recipe, self.model)
-        half = _half(device)
+        half = _half(device, recipe)
         self.autocast = torch.autocast(device.type, dtype=half or torch.bfloat16, enabled=half is not None)
         self.scaler = torch.amp.GradScaler(device.type, enabled=half is torch.float16)
         self.epoch = self.steps = 0
@@ -414,7 +414,8 @@ def predict(model: nn.Module, images: Images, recipe: Recipe, workers: int | Non
     was_training, change = model.training, augmentation(recipe.augment).test
     model.eval()
     device = next(model.parameters()).device
-    with torch.inference_mode():
+    half = recipe.half_on_cpu and has_bfloat16(device)
+    with torch.inference_mode(), torch.autocast(device.type, dtype=torch.bfloat16, enabled=half):
         parts = [
             model(normalise(change(part.to(device, non_blocking=True)), recipe))
             for part in _parts(images, device, workers)
@@ -509,11 +510,11 @@ def _optimiser(recipe: Recipe, model: nn.Module) -> torch.optim.Optimizer:
     return torch.optim.SGD(groups, lr=rate, momentum=recipe.momentum, nesterov=recipe.nesterov)
 
 
-def _half(device: torch.device) -> torch.dtype | None:
-    """The 16-bit type for mixed precision: on CUDA only, bfloat16 where the card has it."""
-    if device.type != "cuda":
-        return None
-    return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
+def _half(device: torch.device, recipe: Recipe) -> torch.dtype | None:
+    """The 16-bit type for mixed precision: bfloat16 on a card that has it; on a CPU see ``Recipe``."""
+    if device.type == "cuda":
+        return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
+    return torch.bfloat16 if recipe.half_on_cpu and has_bfloat16(device) else None
 
 
 @contextmanager

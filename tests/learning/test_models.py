@@ -402,3 +402,11 @@ def test_random_weights_ask_nobody(monkeypatch):
 def test_what_cannot_be_built(name, shape, message):
     with pytest.raises(ValueError, match=message):
         build_model(name, torch.zeros(shape), 10)
+
+
+def test_the_fast_net_answers_in_float32_at_any_precision():
+    """In bfloat16 two classes of an image would often be alike, and the first would win."""
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        logits = fast_net()(torch.rand(4, 3, 32, 32))
+    assert logits.dtype == torch.float32
+    assert len(logits.unique()) > 30

@@ -175,7 +175,7 @@ def test_a_misspelt_augmentation_is_refused_at_once(split):
 @pytest.mark.parametrize("half", [torch.bfloat16, torch.float16])
 def test_mixed_precision_learns_too(split, monkeypatch, half):
     """What CUDA does by default, here on the CPU; float16 with its gradient scaler."""
-    monkeypatch.setattr(training, "_half", lambda device: half)
+    monkeypatch.setattr(training, "_half", lambda device, recipe: half)
     settings = replace(QUICK, schedule=((8, 2e-3),))
     run = train(split, settings, tv(split))
     assert run.accuracy("last") > 0.85
@@ -183,6 +183,19 @@ def test_mixed_precision_learns_too(split, monkeypatch, half):
     monkeypatch.undo()
     full = train(split, settings, tv(split))
     assert not same(full.weights["last"], run.weights["last"])
+
+
+def test_a_cpu_computes_in_16_bits_where_it_can_and_the_recipe_asks_for_it(split, monkeypatch):
+    asks = replace(SHORT, half_on_cpu=True)
+    full = train(split, SHORT, tv(split))
+    monkeypatch.setattr(training, "has_bfloat16", lambda device: False)
+    without = train(split, asks, tv(split))
+    assert same(full.weights["last"], without.weights["last"])
+    monkeypatch.setattr(training, "has_bfloat16", lambda device: True)
+    half, not_asked = train(split, asks, tv(split)), train(split, SHORT, tv(split))
+    assert same(full.weights["last"], not_asked.weights["last"])
+    assert not same(full.weights["last"], half.weights["last"])
+    assert abs(full.accuracy("last") - half.accuracy("last")) < 0.05
 
 
 def test_a_progress_bar_counts_all_steps(split, capsys):
