@@ -166,15 +166,16 @@ async function draw(plot) {
   plot.wanted = true;
   await plotly();
   const figure = structuredClone(plot.figure);
-  figure.layout.height ??= HIGH; // without it, plotly would take its height from the window whenever that changes
+  figure.layout.height ??= HIGH;
   const fixed = plot.config.staticPlot;
   themed(figure);
   if (narrow.matches && !fixed) fitted(plot, figure);
   else plot.place.style.minWidth = "";
   const config = { responsive: !fixed, displaylogo: false, displayModeBar: narrow.matches ? false : "hover", ...plot.config };
   plot.place.setAttribute("aria-label", plain(figure.layout.title?.text ?? "figure"));
+  // Whenever the window changes, plotly takes the height from the style: without it there is none to be found.
+  Object.assign(plot.place.style, { minHeight: "", height: `${figure.layout.height}px` });
   await Plotly.react(plot.place, figure.data, figure.layout, config);
-  plot.place.style.minHeight = "";
   const legend = narrow.matches && !fixed ? plot.place.querySelector("g.legend")?.getBoundingClientRect().height : 0;
   const room = legend ? Math.ceil(legend) + 12 : 0; // known only when it has been drawn
   if (narrow.matches && !fixed && room !== (plot.room ?? 0)) {
