@@ -8,12 +8,12 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import nbformat
 import psutil
 import pytest
+from waiting import PATIENCE, wait_for
 
 from fdiv.course.notebooks import execute_notebook
 from fdiv.experiments import grid
@@ -62,14 +62,6 @@ def test_the_notebook_of_a_dataset_trains_the_experiment(run, runs, short):
 
 
 # Processes.
-
-
-def wait_for(condition, what, seconds=240):
-    end = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < end, f"not within {seconds} s: {what}"
-        time.sleep(0.005)
-    return found
 
 
 def epochs(folder: Path) -> list[list[int]]:
@@ -150,7 +142,7 @@ def test_control_c_says_what_is_finished_and_leaves_no_process(runs, tmp_path, h
         wait_for_an_epoch(plan(quick("blc")).folder)
         family = psutil.Process(command.pid).children(recursive=True)
         os.killpg(command.pid, signal.SIGINT)  # as a terminal does: to the command and its workers
-        out, err = command.communicate(timeout=120)
+        out, err = command.communicate(timeout=PATIENCE)
     finally:
         command.kill()
     assert command.returncode == 130
