@@ -607,7 +607,7 @@ class FDivLoss(_ProductLoss):
 
     def _slope_of_log(self, log_ratio: Tensor) -> Tensor:
         """f' of a ratio given by its logarithm."""
-        return self.divergence.derivative(log_ratio.exp())
+        return self.divergence.slope(log_ratio.exp())
 
     def _only(self, what: str, **options: str) -> None:
         for name, needed in options.items():
@@ -669,9 +669,10 @@ class FDivLoss(_ProductLoss):
         own = (log_h + self._log_T.like(z).T[y]).logsumexp(1) - log_prior[y]
         every = (log_h.exp() @ self._T.like(z)).clamp(min=1e-30).log() - log_prior
         g = self._ends[0].continued(self._slope_of_log, every)
-        if math.isfinite(d.domain.high):  # f* of the very end can have an infinite slope
-            g = g.clamp(max=d.domain.high - 1e-6)
-        return self._ends[0].continued(self._slope_of_log, own) - d.conjugate(g) @ prior
+        low, high = d.domain.low, d.domain.high
+        if math.isfinite(low) or math.isfinite(high):  # f* of the very end can have an infinite slope
+            g = g.clamp(low + 1e-6, high - 1e-6)
+        return self._ends[0].continued(self._slope_of_log, own) - d.dual(g) @ prior
 
     def _plugin_difference(self, batch: Batch) -> Tensor:
         """E_P[g*] - E_Q[f*(g*)] of the batch, where g* comes from the running table and is a constant."""
@@ -1071,7 +1072,7 @@ def _steep_from(functions: list[Callable[[Tensor], Tensor]], end: float) -> floa
 
 def _over_labels(table: Tensor, y: Tensor) -> Tensor:
     """The expectation over the label of each row: ``table[n, y[n]]`` where labels are certain."""
-    return table.gather(1, y[:, None])[:, 0] if y.ndim == 1 else (table * y).sum(1)
+    return table.gather(1, y[:, None]).squeeze(1) if y.ndim == 1 else (table * y).sum(1)
 
 
 def _expected(function: Callable[[Tensor], Tensor], v: Tensor, y: Tensor) -> Tensor:
