@@ -41,6 +41,7 @@ from fdiv.course import (
     claim,
     explore,
     line_style,
+    matrix_figure,
     photographs_figure,
     predict,
     trained,
@@ -59,6 +60,7 @@ from fdiv.experiments import (
 )
 from fdiv.learning import FDivLoss, fit, method_title
 from fdiv.learning import predict as outputs
+from fdiv.noise import paper_noise
 from fdiv.theory import DIVERGENCES, divergence
 
 check_parameters(
@@ -114,7 +116,7 @@ explore(pull_figure, probability=[0.001, 0.01, 0.03, 0.1, 0.3, 0.5, 0.7, 0.9, 0.
 #
 # The factor $v$ is the derivative of the softmax, which cross-entropy's logarithm cancels and $g_f$ does not. So a label that the model finds unlikely is hardly pulled at all. **That is the robustness**: once the model has an opinion, a wrong label is left alone. It has a price.
 #
-# ### Exercise 1 ★: the first step
+# ### Exercise 1 ★: The first step
 #
 # An untrained model gives every class $1/K$. How many times harder does cross-entropy pull at the label's logit than total variation, $g(v) = \tfrac12\tanh v$? Return the ratio for $K$ classes.
 
@@ -258,7 +260,7 @@ figure
 #
 # $$D_f\text{-value} \;=\; a\,g_f(1) + (1-a)\,g_f(0) \;-\; \tfrac1K f^*(g_f(1)) - \tfrac{K-1}{K} f^*(g_f(0)).$$
 #
-# ### Exercise 2 ★★: the value of a certain network
+# ### Exercise 2 ★★: The value of a certain network
 #
 # Write it: from the name of a divergence, the accuracy and the number of classes. (`divergence(name)` has `.activation` and `.conjugate_of_activation`; both take tensors.)
 
@@ -363,9 +365,9 @@ figure
 # %% [markdown]
 # **What to see**: eight objectives and one line. Two of the paper's crosses lie far below it, both at 81 % noise: there the networks are no longer certain, and the formula ends.
 #
-# So the paper's figure does *not* compare three divergences. Among certain classifiers, all $D_f$ with their fixed activation rank alike. And on the way there, where $v$ is between 0 and 1, each $g_f$ is nearly straight ([notebook 01](01_divergences_and_conjugates.ipynb)). To make divergences differ one needs labels that are not balanced, free scores instead of probabilities, or a $g$ that is fitted; the last two are ways out of sparse-high, in [notebook 09](09_bias_correction.ipynb).
+# So the paper's figure does *not* compare three divergences. Among certain classifiers, all $D_f$ with their fixed activation rank alike. And on the way there, where $v$ is between 0 and 1, each $g_f$ is nearly straight ([notebook 01](01_divergences_and_conjugates.ipynb)). To make divergences differ one needs labels that are not balanced, free scores instead of probabilities, or a $g$ that is fitted. [Notebook 09](09_bias_correction.ipynb) tries all three.
 #
-# ### Exercise 3 ★★★: read the figure backwards
+# ### Exercise 3 ★★★: Read the figure backwards
 #
 # The paper draws no accuracy for Jensen-Shannon. It need not: write the accuracy of a certain classifier as a function of the value of its objective.
 
@@ -449,11 +451,12 @@ run = watched(
 run.summary().round(4)
 
 # %% [markdown]
-# The photographs have no licence that would let us keep some here. Where the dataset is (modes *laptop* and *paper*), these are the first sixteen with their noisy labels; in mode *quick* the cell only says so.
+# CIFAR-10 has no licence that would let us keep some of its photographs here. Where the dataset is (modes *laptop* and *paper*), the next cell shows sixteen with their noisy labels. In mode *quick* it shows what photographs of each thing are called, and how often.
 
 # %% tags=["nbval-ignore-output", "fold"]
 if MODE == "quick":
-    print("no photographs in mode quick: fdiv run 06 -p MODE laptop")
+    title = f"What photographs are called under {NOISE}"
+    matrix_figure(paper_noise("cifar-10", NOISE), names=THINGS, title=title).show()
 else:
     split = noisy_data("cifar-10", NOISE).split
     pairs = zip(split.train_labels[:16], split.train_clean_labels[:16], strict=True)
