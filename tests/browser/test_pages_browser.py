@@ -22,7 +22,8 @@ DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 READY = """() => {
   dispatchEvent(new Event('beforeprint'));
   return [...document.querySelectorAll('.plotly-graph-div')].every(figure => figure._fullLayout)
-    && (!document.querySelector('script[src$="mathjax.js"]') || window.MathJax?.startup?.promise?.then(() => true));
+    && (!document.querySelector('script[src$="mathjax.js"]')
+      || window.MathJax?.startup?.promise?.then(() => true));
 }"""
 # What a figure shows, as text; numbers may come packed in base64, as Python stored them, or as a list.
 SHOWN = """figure => {
@@ -302,6 +303,14 @@ def test_the_results_can_be_filtered_and_show_their_commits(reader, small):
     assert set(rows.evaluate_all("all => all.map(one => one.dataset.noise)")) == {"sparse-high"}
     rows.first.locator("summary").click()
     assert "commit" in rows.first.inner_text()
+
+
+def test_a_phone_shows_the_number_of_every_result(reader, small):
+    opened(reader, small, "results")
+    reader.set_viewport_size(PHONE)
+    numbers = reader.locator(".results > tbody > tr > td:nth-child(5) > details > summary")
+    boxes = numbers.evaluate_all("all => all.map(one => one.getBoundingClientRect().right)")
+    assert max(boxes) <= PHONE["width"]
 
 
 def test_the_decision_tree_ends_in_code(reader, small):

@@ -44,7 +44,7 @@ function rescaled(scale, theme) {
   const [first, last] = [numbers(scale[0]), numbers(scale.at(-1))];
   if (Math.min(...first) < 240 || Math.max(...last) - Math.min(...last) > 130) return scale;
   const grey = Math.max(...last) - Math.min(...last) < 24;
-  return [[0, theme.soft], [1, grey ? theme.ink : "#6cb8ea"]];
+  return [[0, theme.soft], [1, grey ? theme.ink : "#2f7ab0"]]; // on which the white numbers of a matrix can be read
 }
 
 function themed({ data, layout }) {
