@@ -43,8 +43,8 @@ def results(folder: Path = RESULTS) -> str:
         f"{head}<p>Accuracy on clean test data in percent, at the epoch chosen on noisy validation data: "
         "mean ± standard deviation (number of seeds). Open a number to see its runs, each with the commit "
         "that made it, and the 95 % interval of the mean where there are several. Beside it the "
-        "paper's mean, or its best run where it prints no mean. The mode is the budget: <i>laptop</i> a dozen "
-        f"epochs, <i>paper</i> the paper's own. {len(runs)} runs, {len(groups)} rows; what is not here "
+        "paper's mean, or its best run where it prints no mean. The mode is the budget: <i>laptop</i> a "
+        f"dozen epochs, <i>paper</i> the paper's own. {len(runs)} runs, {len(groups)} rows; what is not here "
         "was not run.</p>"
         f'<form class="filters" role="group" aria-label="Filters">{_filters(runs)}</form>'
         '<p class="shown" role="status"></p>'
