@@ -51,6 +51,7 @@ def figure():
         [go.Scatter(y=[1, 3, 2], name="cross-entropy"), go.Bar(y=[2, 1, 3], name="total variation")]
     )
     drawn.update_layout(title="A figure with a title of many words that a phone folds", height=380)
+    drawn.update_xaxes(title="an axis with a title that is as long as a sentence of the text")
     return new_output("display_data", {PLOTLY: drawn.to_plotly_json(), "text/plain": "Figure()"})
 
 
@@ -464,10 +465,10 @@ CONTRAST = """() => {
   }
   return [...faint];
 }"""
-# Legends and titles that leave the box of their figure.
+# Legends, titles and names of axes that leave the box of their figure.
 OUTSIDE = """() => [...document.querySelectorAll('.plotly-graph-div')].flatMap(figure => {
   const box = figure.getBoundingClientRect();
-  return [...figure.querySelectorAll('.legend, .gtitle')].map(one => [one, one.getBoundingClientRect()])
+  return [...figure.querySelectorAll('.legend, .gtitle, .xtitle')].map(one => [one, one.getBoundingClientRect()])
     .filter(([one, it]) => it.width && (it.left < box.left - 2 || it.right > box.right + 2
       || it.top < box.top - 2 || it.bottom > box.bottom + 2))
     .map(([one]) => `${figure.id}: ${one.textContent.slice(0, 40)}`);
