@@ -108,7 +108,8 @@ def test_the_limits_of_two_classes_in_closed_form():
 
 def test_a_class_that_cannot_be_predicted_is_said_in_one_sentence():
     with pytest.warns(
-        UserWarning, match=r"^js cannot predict class 0 \(share 0.90\): .*; use tv or kl, or"
+        UserWarning,
+        match=r"^js cannot predict class 0 \(share 0.90\): .*; use tv or kl, .* after a warm-up",
     ) as w:
         FDivLoss("js", 2, label_prior=[0.9, 0.1])
     assert len(w) == 1
@@ -222,6 +223,25 @@ def test_forward_correction_recovers_from_confidently_wrong_starts(name, size):
         loss(z, y).backward()
         optimiser.step()
     assert (z.argmax(1) == y).all()
+
+
+@pytest.mark.parametrize("name", FORWARD)
+def test_forward_correction_pulls_where_T_rules_a_label_out_and_not_where_it_explains_it(name):
+    """K = 5 at logits of 20: labels that a sure prediction cannot have, and labels that are its flips."""
+    impossible = np.eye(5)
+    impossible[0, :2], impossible[1, :2] = (0.6, 0.4), (0.3, 0.7)
+    for T, label, pulls in ((impossible, 3, True), (uniform(0.1, 5), 3, False)):
+        z = torch.tensor([[20.0, -20, -20, -20, -20]] * 5, requires_grad=True)
+        y = torch.full((5,), label)
+        loss = FDivLoss(name, 5, transition=T, correction="forward", label_prior="balanced")
+        start = torch.autograd.grad(loss(z, y), z)[0].abs().max()
+        assert start > 1e-4 if pulls else start < 1e-12
+        optimiser = torch.optim.Adam([z], lr=0.5)
+        for _ in range(150 * pulls):
+            optimiser.zero_grad()
+            loss(z, y).backward()
+            optimiser.step()
+        assert (z.argmax(1) == label).all() == pulls
 
 
 def test_forward_correction_of_kl_is_patrinis_from_any_logits():
