@@ -10,6 +10,7 @@ import warnings
 import numpy as np
 import pytest
 import torch
+from sklearn.datasets import load_digits
 from torch import Tensor, nn
 
 from fdiv.learning.losses import (
@@ -183,6 +184,31 @@ def test_clean_data_of_95_to_5_with_and_without_a_balanced_product(name):
         else:
             assert right[0] < 0.02
             assert "gives up classes as frequent as that: use tv or kl" in loss.diagnose(model(x), y)[0]
+
+
+@pytest.mark.parametrize("name", ["tv", "pearson", "kl"])
+def test_a_balanced_product_may_miss_a_rare_class_unless_it_is_warmed_up_or_weighted(name):
+    """Odd digits, one of ten images: never answered, but after cross-entropy or with weights."""
+    images, digit = load_digits(return_X_y=True)
+    x, odd = torch.as_tensor(images / 16, dtype=torch.float32), torch.as_tensor(digit % 2)
+    even_ones, odd_ones = (torch.nonzero(odd == k).flatten() for k in (0, 1))
+    train = torch.cat([even_ones[:540], odd_ones[:60]])
+
+    def found(loss: NoisyLabelLoss, warm_up: int) -> float:
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 2))
+        optimiser = torch.optim.Adam(model.parameters(), lr=3e-3)
+        for epoch in range(30):
+            used = CrossEntropy(2) if epoch < warm_up else loss
+            for part in train[torch.randperm(600)].split(64):
+                optimiser.zero_grad()
+                used(model(x[part]), odd[part]).backward()
+                optimiser.step()
+        return model(x[odd_ones[60:]]).argmax(1).float().mean().item()
+
+    assert found(FDivLoss(name, 2, label_prior="balanced"), warm_up=0) < 0.05
+    assert found(FDivLoss(name, 2, label_prior="balanced"), warm_up=10) > 0.4
+    assert found(FDivLoss.from_labels(name, odd[train], weight=[1, 9]), warm_up=0) > 0.4
 
 
 def test_weights_make_classes_more_frequent_for_the_warning_too():
