@@ -15,7 +15,7 @@
 #
 # Paper: §5.2 and its figure, §5.1 (clean data), appendix C.1, C.5, C.6 · Time: 15 min to read, 20 s to run (quick) · Needs: [04](04_mnist.ipynb), [05](05_fashion_mnist.ipynb)
 #
-# **Contents**: 1 Pull on one example · 2 A slow start · 3 The paper's figure · 4 The objective of a certain network · 5 Clean labels · 6 CIFAR-10 itself
+# **Contents**: 1 Pull on one example · 2 A slow start · 3 The paper's figure · 4 The objective of a certain network · 5 Clean labels · 6 CIFAR-10 itself · 7 The mystery on photographs
 
 # %% tags=["parameters"]
 MODE = "quick"  # the digits; "laptop" and "paper" train on CIFAR-10 itself
@@ -511,7 +511,7 @@ predict(
     [
         "about one half: it cannot know which label is the right one",
         "about 70 %, like the paper's best",
-        "about 85 %",
+        "about 84 %",
     ],
     answer=2,
     why=[
@@ -612,17 +612,31 @@ claim(
     "on ten classes the warm-up changes the end by less than ten points",
     abs(end["after a warm-up"] - end["from random weights"]) < 0.1,
 )
-small = cifar.query("network == 'small network' and noise == 'uniform-high'")
-small = small.groupby("method")[["last", "noisy_objective"]].mean()
+
+# %% [markdown]
+# And the committed runs on CIFAR-10:
+
+# %% tags=["claim", "nbval-check-output", "fold"]
+equal = same_label.query("length == '12 epochs'").groupby("method")["noisy_objective"]
+equal = equal.mean()
 claim(
-    "on CIFAR-10, small network, uniform-high: total variation ends above cross-entropy by both rules",
-    (small.loc["tv"] > small.loc["ce"]).all(),
+    "on CIFAR-10 under uniform-high, twelve epochs each: total variation is two points or more above cross-entropy, and within three of the paper's 220 epochs",
+    equal["tv"] - equal["ce"] > 2 and abs(equal["tv"] - 85.4) < 3,
+)
+ways = reached.set_index(["method", "told"])["mean"]
+claim(
+    "under sparse-high the ratio rule, told nothing, is above 83 %, forward correction with T above 88 %",
+    ways["ratio", "nothing"] > 83 and ways["flc", "T"] > 88,
+)
+claim(
+    "the paper's best there is 69.7 %", abs(printed_best["max"].max() - 69.7) < 0.05
 )
 
 # %% [markdown]
 # ## Summary
 # - $D_f$ leaves alone what the model finds unlikely. That makes it robust, and slow to start; a warm-up with cross-entropy cures the second.
 # - A certain classifier's objective is a straight line in its accuracy, whatever the divergence. The three curves of the paper's figure are one curve.
+# - On photographs, with the same twelve epochs for all, total variation is a few points ahead of cross-entropy although hardly a label was memorised.
 # - With $v$ a probability the eight divergences are nearly the same objective. What they could do differently begins with another score.
 #
 # ## Further reading
