@@ -114,7 +114,7 @@ explore(pull_figure, probability=[0.001, 0.01, 0.03, 0.1, 0.3, 0.5, 0.7, 0.9, 0.
 #
 # The factor $v$ is the derivative of the softmax, which cross-entropy's logarithm cancels and $g_f$ does not. So a label that the model finds unlikely is hardly pulled at all. **That is the robustness**: once the model has an opinion, a wrong label is left alone. It has a price.
 #
-# ### Exercise 1 ★: the first step
+# ### Exercise 1 ★: The first step
 #
 # An untrained model gives every class $1/K$. How many times harder does cross-entropy pull at the label's logit than total variation, $g(v) = \tfrac12\tanh v$? Return the ratio for $K$ classes.
 
@@ -258,7 +258,7 @@ figure
 #
 # $$D_f\text{-value} \;=\; a\,g_f(1) + (1-a)\,g_f(0) \;-\; \tfrac1K f^*(g_f(1)) - \tfrac{K-1}{K} f^*(g_f(0)).$$
 #
-# ### Exercise 2 ★★: the value of a certain network
+# ### Exercise 2 ★★: The value of a certain network
 #
 # Write it: from the name of a divergence, the accuracy and the number of classes. (`divergence(name)` has `.activation` and `.conjugate_of_activation`; both take tensors.)
 
@@ -365,7 +365,7 @@ figure
 #
 # So the paper's figure does *not* compare three divergences. Among certain classifiers, all $D_f$ with their fixed activation rank alike. And on the way there, where $v$ is between 0 and 1, each $g_f$ is nearly straight ([notebook 01](01_divergences_and_conjugates.ipynb)). To make divergences differ one needs labels that are not balanced, free scores instead of probabilities, or a $g$ that is fitted; the last two are ways out of sparse-high, in [notebook 09](09_bias_correction.ipynb).
 #
-# ### Exercise 3 ★★★: read the figure backwards
+# ### Exercise 3 ★★★: Read the figure backwards
 #
 # The paper draws no accuracy for Jensen-Shannon. It need not: write the accuracy of a certain classifier as a function of the value of its objective.
 
@@ -528,9 +528,7 @@ reached = reached.agg(["mean", "std", "count"]).reset_index()
 printed_best = paper_accuracies().query(
     "table == 'main' and dataset == 'cifar-10' and noise == 'sparse-high'"
 )
-reached["paper's best"] = reached["method"].map(
-    printed_best.set_index("method")["max"]
-)
+reached["paper's best"] = reached["method"].map(printed_best.set_index("method")["max"])
 reached.sort_values("mean", ascending=False).drop(columns="method").round(1).fillna("")
 
 # %% [markdown]
@@ -628,9 +626,7 @@ claim(
     "under sparse-high the ratio rule, told nothing, is above 83 %, forward correction with T above 88 %",
     ways["ratio", "nothing"] > 83 and ways["flc", "T"] > 88,
 )
-claim(
-    "the paper's best there is 69.7 %", abs(printed_best["max"].max() - 69.7) < 0.05
-)
+claim("the paper's best there is 69.7 %", abs(printed_best["max"].max() - 69.7) < 0.05)
 
 # %% [markdown]
 # ## Summary

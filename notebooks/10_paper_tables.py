@@ -78,7 +78,7 @@ runs = ours.groupby(["dataset", "mode"]).agg(
 runs.round(1)
 
 # %% [markdown]
-# ### Exercise 1 ★★: the best of n
+# ### Exercise 1 ★★: The best of n
 #
 # The paper compares *best* runs. If all methods were equal, with accuracies that scatter normally by $\sigma$, how much would *best of n* gain over the mean? Estimate it by simulation for `n` runs, in units of $\sigma$.
 
@@ -151,7 +151,7 @@ predict(
 table_figure("main", "paper", "mnist")
 
 # %% [markdown]
-# Now a dozen epochs on a CPU, all eight methods of the paper's main table. Choose a dataset and the rule that chose our epoch; in JupyterLab the menus are live. (A dataset appears here as soon as one of its cells has been run; [notebook 06](06_cifar10.ipynb) says which network a CIFAR row is from.)
+# Now a dozen epochs on a CPU, all eight methods of the paper's main table. Choose a dataset and the rule that chose our epoch. (A dataset appears here as soon as one of its cells has been run; [notebook 06](06_cifar10.ipynb) says which network a CIFAR row is from.)
 
 
 # %% tags=["interactive", "nbval-ignore-output", "fold"]
@@ -169,7 +169,7 @@ explore(main_figure, dataset=there, rule=list(RULES))
 #
 # ## 3 Every method
 #
-# The appendix adds Pearson and Jeffrey. Three divergences (reverse KL, squared Hellinger, Neyman) are crossed out as not robust and have no numbers. [Notebook 01](01_divergences_and_conjugates.ipynb) found the sign of their printed activations reversed; with the sign mended they can be trained.
+# The appendix adds Pearson and Jeffrey. Three divergences (reverse KL, squared Hellinger, Neyman) are crossed out there as not robust, and have no numbers. We train them like the others, with an activation that increases ([notebook 01](01_divergences_and_conjugates.ipynb)).
 
 # %% tags=["predict"]
 predict(
@@ -181,7 +181,7 @@ predict(
     ],
     answer=2,
     why=[
-        "The reason was a sign. With the printed one it learns to avoid the right label.",
+        "It had a reason, which the next notebook finds. It is not in the divergence.",
         "On MNIST it does. Fashion-MNIST in a dozen epochs is harder.",
         "It gives a label that the model finds unlikely more weight than the others do, so it learns faster. Under the strongest noise that is no advantage any more.",
     ],
@@ -282,7 +282,7 @@ for dataset, part in cells.groupby("dataset"):
 # %% [markdown]
 # **What to see**: on both small datasets total variation gains about a point, and three seeds settle it on one of them only. That is not a weakness of the method but of three seeds; exercise 3 asks how many it takes.
 #
-# ### Exercise 2 ★: a paired difference, or none
+# ### Exercise 2 ★: A paired difference, or none
 #
 # Write the difference of two rows as a reader should see it: the mean difference over paired seeds, or `None` if there are fewer than two pairs. `first` and `second` map seeds to accuracies.
 
@@ -330,7 +330,7 @@ ranks.rename(index=method_title).round(1).to_frame("average rank").T
 # %% [markdown]
 # The thirteen do differ, as a whole. But from the best of them, twelve settings tell apart four only.
 #
-# ### Exercise 3 ★★★: how many seeds?
+# ### Exercise 3 ★★★: How many seeds?
 #
 # Paired differences of two methods scatter by `sd` from seed to seed. What is the smallest number of seeds for which the 95 % interval of the mean difference (Student's $t$) is narrower than `delta` to either side?
 
@@ -343,7 +343,7 @@ def seeds_needed(sd, delta):
 exercises.seeds_needed(seeds_needed)
 
 # %% [markdown]
-# <details><summary>Hint</summary>
+# <details><summary>Hint 1</summary>
 #
 # The interval reaches $t_{0.975,\,n-1}\;\mathrm{sd}/\sqrt n$ to either side, and $t$ itself depends on $n$.
 #
@@ -565,7 +565,7 @@ claim(
 # ## Summary
 # - With the paper's own recipe its numbers on MNIST come out again, to half a point.
 # - In a dozen epochs the divergences win where the noise is strong and lose a little where it is weak. Over all settings one of eight is ahead of cross-entropy; the others tie.
-# - The three that the paper crosses out are among the best, once their sign is mended.
+# - The three that the paper crosses out are among the best, trained with an activation that increases.
 # - A table should say for every number: the rule that chose the epoch, the seeds, the spread, and the budget.
 #
 # ## Further reading
@@ -576,4 +576,4 @@ claim(
 #
 # ## To be continued
 #
-# Numbers can be repeated. Sentences have to be read. A sign that points the wrong way, a matrix that is not the one behind the labels, a theorem that holds for two classes and not for ten: what else is printed there, and how would one notice? That is [notebook 11](11_reading_the_paper_critically.ipynb), reading the paper critically.
+# Numbers can be repeated. Sentences have to be read. A divergence that is crossed out and leads the table, a matrix that is not the one behind the labels, a theorem that holds for two classes and not for ten: what else is printed there, and how would one notice? That is [notebook 11](11_reading_the_paper_critically.ipynb), reading the paper critically.

@@ -8,6 +8,7 @@ import nbformat
 import plotly.graph_objects as go
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from waiting import wait_for
 
 from fdiv.course.notebooks import FOLDER
 from fdiv.course.pages import PLOTLY, build
@@ -104,7 +105,7 @@ def watched(page):
 
 def opened(page, folder: Path, name: str):
     page.goto((folder / f"{name}.html").as_uri())
-    page.wait_for_function(READY, timeout=30_000)
+    page.wait_for_function(READY)
     return page
 
 
@@ -173,7 +174,7 @@ def test_contents_stay_in_sight_and_mark_where_the_reader_is(reader):
     assert now() == "1 Look"
     reader.locator(".contents a", has_text="2 Then").click()
     reader.wait_for_function(
-        "() => document.querySelector('.contents [aria-current]').textContent === '2 Then'", timeout=5_000
+        "() => document.querySelector('.contents [aria-current]').textContent === '2 Then'"
     )
     box = reader.locator(".contents").bounding_box()
     assert 0 <= box["y"] < 100
@@ -181,7 +182,7 @@ def test_contents_stay_in_sight_and_mark_where_the_reader_is(reader):
     assert 50 <= heading["y"] < 400, "below the bar"
     reader.evaluate("scrollTo(0, document.body.scrollHeight)")
     reader.wait_for_function(
-        "() => document.querySelector('.contents [aria-current]').textContent === 'Summary'", timeout=5_000
+        "() => document.querySelector('.contents [aria-current]').textContent === 'Summary'"
     )
 
 
@@ -353,9 +354,7 @@ def move_every_control(page, notebook: Path) -> None:
 
 
 def moved(page, figure, before: str) -> None:
-    page.wait_for_function(
-        f"([figure, before]) => ({SHOWN})(figure) !== before", arg=[figure, before], timeout=20_000
-    )
+    page.wait_for_function(f"([figure, before]) => ({SHOWN})(figure) !== before", arg=[figure, before])
 
 
 @pytest.mark.parametrize("name", [*NAMES, "index", *LOOK_UP])
@@ -375,9 +374,10 @@ def test_a_page_can_be_read_in_either_theme_and_on_a_phone(browser, whole, scree
         move_every_control(page, whole / f"{name}.ipynb")
     page.set_viewport_size(PHONE)
     page.wait_for_timeout(600)  # plotly redraws a moment after the window has changed
-    assert page.evaluate(SIDEWAYS) <= 0
-    assert page.evaluate(OUTSIDE) == []
-    assert page.evaluate(STUCK) == [], "wider than the phone, and cannot be moved"
+    wait_for(lambda: page.evaluate(SIDEWAYS) <= 0, "nothing is wider than the phone", 20)
+    wait_for(lambda: page.evaluate(OUTSIDE) == [], f"outside: {page.evaluate(OUTSIDE)}", 20)
+    stuck = page.evaluate(STUCK)
+    wait_for(lambda: page.evaluate(STUCK) == [], f"wider than the phone, and cannot be moved: {stuck}", 20)
     page.screenshot(path=screenshots / f"page_{name}_phone_dark.png", full_page=True)
     assert [url for url in seen.asked if not url.startswith(("file:", "data:", "blob:"))] == []
     assert seen.complaints == []
