@@ -41,6 +41,7 @@ from fdiv.course import (
     claim,
     explore,
     line_style,
+    matrix_figure,
     photographs_figure,
     predict,
     trained,
@@ -59,6 +60,7 @@ from fdiv.experiments import (
 )
 from fdiv.learning import FDivLoss, fit, method_title
 from fdiv.learning import predict as outputs
+from fdiv.noise import paper_noise
 from fdiv.theory import DIVERGENCES, divergence
 
 check_parameters(
@@ -363,7 +365,7 @@ figure
 # %% [markdown]
 # **What to see**: eight objectives and one line. Two of the paper's crosses lie far below it, both at 81 % noise: there the networks are no longer certain, and the formula ends.
 #
-# So the paper's figure does *not* compare three divergences. Among certain classifiers, all $D_f$ with their fixed activation rank alike. And on the way there, where $v$ is between 0 and 1, each $g_f$ is nearly straight ([notebook 01](01_divergences_and_conjugates.ipynb)). To make divergences differ one needs labels that are not balanced, free scores instead of probabilities, or a $g$ that is fitted; the last two are ways out of sparse-high, in [notebook 09](09_bias_correction.ipynb).
+# So the paper's figure does *not* compare three divergences. Among certain classifiers, all $D_f$ with their fixed activation rank alike. And on the way there, where $v$ is between 0 and 1, each $g_f$ is nearly straight ([notebook 01](01_divergences_and_conjugates.ipynb)). To make divergences differ one needs labels that are not balanced, free scores instead of probabilities, or a $g$ that is fitted. [Notebook 09](09_bias_correction.ipynb) tries all three.
 #
 # ### Exercise 3 ★★★: Read the figure backwards
 #
@@ -449,11 +451,12 @@ run = watched(
 run.summary().round(4)
 
 # %% [markdown]
-# The photographs have no licence that would let us keep some here. Where the dataset is (modes *laptop* and *paper*), these are the first sixteen with their noisy labels; in mode *quick* the cell only says so.
+# CIFAR-10 has no licence that would let us keep some of its photographs here. Where the dataset is (modes *laptop* and *paper*), the next cell shows sixteen with their noisy labels. In mode *quick* it shows what photographs of each thing are called, and how often.
 
 # %% tags=["nbval-ignore-output", "fold"]
 if MODE == "quick":
-    print("no photographs in mode quick: fdiv run 06 -p MODE laptop")
+    title = f"What photographs are called under {NOISE}"
+    matrix_figure(paper_noise("cifar-10", NOISE), names=THINGS, title=title).show()
 else:
     split = noisy_data("cifar-10", NOISE).split
     pairs = zip(split.train_labels[:16], split.train_clean_labels[:16], strict=True)
