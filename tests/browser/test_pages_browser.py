@@ -18,8 +18,12 @@ from fdiv.course.site.shell import LOOK_UP
 pytestmark = pytest.mark.browser
 NAMES = sorted(path.stem for path in FOLDER.glob("[0-9][0-9]_*.ipynb"))
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
-READY = """() => window.MathJax?.startup?.promise.then(() =>
-  [...document.querySelectorAll('.plotly-graph-div')].every(figure => figure._fullLayout))"""
+# Every formula set, every figure drawn: most of them wait until the reader comes near, or prints.
+READY = """() => {
+  dispatchEvent(new Event('beforeprint'));
+  return [...document.querySelectorAll('.plotly-graph-div')].every(figure => figure._fullLayout)
+    && (!document.querySelector('script[src$="mathjax.js"]') || window.MathJax?.startup?.promise?.then(() => true));
+}"""
 # What a figure shows, as text; numbers may come packed in base64, as Python stored them, or as a list.
 SHOWN = """figure => {
   const kinds = {f8: Float64Array, f4: Float32Array, i4: Int32Array, u4: Uint32Array, i2: Int16Array,
@@ -83,7 +87,9 @@ def small(tmp_path_factory):
     second = [
         new_markdown_cell(
             "# 01 · Second: two\n\n**The question.** And now?\n\n## 1 Zeppelins\n\nIn its title."
-        )
+        ),
+        new_markdown_cell("\n\n".join([WORDS] * 6)),
+        new_code_cell("draw()", outputs=[figure()]),
     ]
     for name, cells in {"00_first": first, "01_second": second}.items():
         nbformat.write(new_notebook(cells=cells), folder / f"{name}.ipynb")
@@ -162,6 +168,34 @@ def test_a_prediction_is_made_with_the_keyboard_alone(reader):
     assert reader.locator(".verdict").inner_text() == "Right."
     assert not is_hidden(reader)
     assert reader.evaluate("document.activeElement.textContent") == "Ask me again"
+
+
+# ------------------------------------------------------------------ figures
+
+
+def test_plotly_waits_until_a_figure_comes_near(browser, small):
+    context = browser.new_context(viewport=DESKTOP)
+    page = context.new_page()
+    seen = watched(page)
+    page.goto((small / "01_second.html").as_uri())
+    page.wait_for_timeout(500)
+    assert not [url for url in seen.asked if "plotly" in url]
+    place = page.locator(".plotly-graph-div")
+    before = place.bounding_box()["height"]
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    page.wait_for_selector(".plotly-graph-div .main-svg")
+    assert place.bounding_box()["height"] == before, "room was kept, so that nothing jumps"
+    assert seen.complaints == []
+    context.close()
+
+
+def test_a_figure_keeps_its_height_when_the_window_changes(reader):
+    """Also one that is still hidden behind a question."""
+    for height in (1400, 500):
+        reader.set_viewport_size({"width": 1010, "height": height})
+        reader.wait_for_function("() => document.querySelector('.plotly-graph-div')._fullLayout.width < 780")
+    reader.get_by_role("button", name="Show me").click()
+    assert reader.locator(".plotly-graph-div").bounding_box()["height"] == 380
 
 
 # ------------------------------------------------------------------ contents, ticks, search, terms
