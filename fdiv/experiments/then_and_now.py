@@ -20,7 +20,7 @@ import math
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise, product
 from pathlib import Path
@@ -108,7 +108,8 @@ class Budget:
     dataset: a name of ``fdiv.datasets.CATALOGUE``.
     train, validation: how many of its training and validation examples are used, the first ones.
     hidden: the width of the hidden layer; 0 is a linear head, without one.
-    epochs, batch, rate: of Adam; the rate falls evenly to zero.
+    epochs, batch, rate: of Adam.
+    falls: whether the rate falls evenly to zero; Label Wave was published for one that does not.
 
     >>> BUDGETS["digits"].epochs
     40
@@ -121,18 +122,19 @@ class Budget:
     epochs: int
     batch: int
     rate: float
+    falls: bool = True
 
 
+_FEATURES = Budget(
+    dataset="cifar-10-features", train=5000, validation=1250, hidden=64, epochs=16, batch=200, rate=3e-3
+)
 BUDGETS = {
     "digits": Budget(
         dataset="digits", train=1000, validation=297, hidden=128, epochs=40, batch=100, rate=3e-3
     ),
-    "features": Budget(
-        dataset="cifar-10-features", train=5000, validation=1250, hidden=64, epochs=16, batch=200, rate=3e-3
-    ),
-    "linear": Budget(
-        dataset="cifar-10-features", train=5000, validation=1250, hidden=0, epochs=16, batch=200, rate=3e-3
-    ),
+    "features": _FEATURES,
+    "linear": replace(_FEATURES, hidden=0),
+    "steady": replace(_FEATURES, rate=1.5e-3, falls=False),  # as many steps of the same mean length
 }
 
 
@@ -181,6 +183,7 @@ PARTS: dict[str, list[Cell]] = {
     "digits": _cells("digits", FIELD_NOISES, (*THEN, *NOW)),
     "features": _cells("features", (*FIELD_NOISES, *HUMAN_NOISES), (*THEN, *NOW)),
     "decay": _cells("features", CROSSED_NOISES, CROSSED, ("none", "l1")),
+    "steady": _cells("steady", CROSSED_NOISES, CROSSED),
     "paper": _cells("features", (*PAPER_NOISES, *HUMAN_NOISES), (*paper_methods(), *OURS)),
     "paper-linear": _cells("linear", (*PAPER_NOISES, *HUMAN_NOISES), (*paper_methods(), *OURS)),
 }
@@ -253,7 +256,9 @@ def compare(
     seeds: Sequence[int] = tuple(range(SEEDS)),
     T: Sequence[Any] | None = None,
 ) -> tuple[pd.DataFrame, Tensor]:
-    """Train one method with several seeds; return a row per seed and epoch, and the last training logits.
+    """Train one method with several seeds; return a row per seed and epoch, and training logits.
+
+    The logits are those of the epoch with the best accuracy on noisy validation labels, seed by seed.
 
     The rows hold ``validation_accuracy`` and ``validation_objective`` (noisy labels), ``test_accuracy``
     (clean), ``changes`` (the share of training predictions that are others than an epoch before) and
@@ -283,12 +288,16 @@ def compare(
     count, steps = len(labels), max(1, len(labels) // budget.batch)
     flipped = None if split.train_clean_labels is None else labels != split.train_clean_labels[:count]
     before, mean, rows = None, None, []
+    best, kept = (
+        torch.full((len(stack.seeds),), -1.0),
+        torch.empty(len(stack.seeds), count, split.num_classes),
+    )
     for epoch in range(budget.epochs):
         present = warm if epoch < START * budget.epochs else losses
         present.set_epoch(epoch, budget.epochs)
         order = stack.shuffled(count)
         for step in range(steps):
-            rate = budget.rate * (1 - (epoch + step / steps) / budget.epochs)
+            rate = budget.rate * (1 - (epoch + step / steps) / budget.epochs * budget.falls)
             optimiser.param_groups[0]["lr"] = rate
             index = order[:, step * budget.batch : (step + 1) * budget.batch]
             value = present(stack.logits(x[index]), labels[index], index)
@@ -303,18 +312,21 @@ def compare(
         answers = logits.argmax(2)
         changes = np.full(len(answers), math.nan) if before is None else _share(answers != before)
         before = answers
+        accuracy = torch.as_tensor(_share(validated.argmax(2) == given))
+        kept[accuracy > best] = logits[accuracy > best]
+        best = torch.maximum(best, accuracy)
         rows.append(
             {
                 "seed": stack.seeds,
                 "epoch": epoch + 1,
-                "validation_accuracy": _share(validated.argmax(2) == given),
+                "validation_accuracy": accuracy.numpy(),
                 "validation_objective": losses.objectives(validated, given),
                 "test_accuracy": _share(judged.predictions(test).argmax(2) == split.test_labels),
                 "changes": changes,
                 "memorised": _share((answers == labels)[:, flipped]) if flipped is not None else math.nan,
             }
         )
-    return pd.concat(map(pd.DataFrame, rows), ignore_index=True).sort_values(["seed", "epoch"]), logits
+    return pd.concat(map(pd.DataFrame, rows), ignore_index=True).sort_values(["seed", "epoch"]), kept
 
 
 def chosen(history: pd.DataFrame) -> dict[str, float]:
@@ -439,7 +451,7 @@ def _split(dataset: str, noise: str) -> NoisySplit:
 
 @lru_cache(2)
 def _estimates(budget: str, noise: str, decay: str, seeds: tuple[int, ...], how: str) -> list[np.ndarray]:
-    """Return T for each seed, estimated from a network trained with cross-entropy."""
+    """Return T for each seed, estimated from a network trained with cross-entropy and stopped early."""
     split = _split(BUDGETS[budget].dataset, noise)
     _, logits = compare(split, "ce", BUDGETS[budget], decay=decay, seeds=seeds)
     labels = None if how == "anchor" else split.train_labels[: BUDGETS[budget].train]

@@ -115,6 +115,18 @@ def test_a_cell_without_the_accuracy_of_a_rule_is_trained_anew(tmp_path, monkeyp
     assert list(again) == list(whole)
 
 
+def test_T_is_estimated_where_validation_is_best_and_not_where_labels_are_known_by_heart(split):
+    long = dataclasses.replace(TINY, hidden=64, epochs=30)
+    rows, logits = compare(split, "ce", long, seeds=(0, 1))
+    for seed, answers in enumerate(logits.argmax(2)):
+        one = rows[rows["seed"] == seed].set_index("epoch")
+        early, last = one["validation_accuracy"].idxmax(), 30
+        wrong = split.train_labels[:300] != split.train_clean_labels[:300]
+        learnt = (answers == split.train_labels[:300])[wrong].float().mean().item()
+        assert learnt == pytest.approx(one["memorised"][early], abs=1e-6)
+        assert learnt < one["memorised"][last]
+
+
 def test_decay_pulls_matrices_and_leaves_shifts():
     for name, expected in (("l2", lambda w: w * (1 - 0.5 * DECAYS["l2"].l2)), ("none", lambda w: w)):
         stack = Stack((0,), 4, 3, 2)
