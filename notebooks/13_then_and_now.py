@@ -47,9 +47,7 @@ from fdiv.learning.modern import DECISIONS, learned_decision, nature, tolerates
 from fdiv.noise import paper_noise
 
 check_parameters(MODE=MODE, SEED=SEED)
-TITLES = {name: row.title for name, row in METHODS.items()} | {
-    study.STRONG: "Strong CE"
-}
+TITLES = study.TITLES
 
 # %% [markdown]
 # ## 1 What did they change?
