@@ -1,7 +1,9 @@
 """Settings for every test, the tests that make check leaves out, and the order of files in make test."""
 
 import os
+import sys
 import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -43,3 +45,54 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if "slow" in item.path.parts:
             item.add_marker("slow")
     items.sort(key=rank)
+
+
+@pytest.fixture
+def runs(tmp_path, monkeypatch):
+    """A folder of runs of its own."""
+    monkeypatch.setenv("FDIV_RUNS", str(tmp_path / "runs"))
+    return tmp_path / "runs"
+
+
+@pytest.fixture
+def plug_in(monkeypatch):
+    """A function that loads files of tests/toys here, in the workers and in the kernels, for one test."""
+    from fdiv import names
+    from fdiv.experiments import experiment
+
+    for name in ("recipe", "fit"):  # what these files replace
+        monkeypatch.setattr(experiment, name, getattr(experiment, name))
+    loaded = []
+
+    def load(*toys):
+        loaded.extend(toys)
+        paths = [str(Path(__file__).parent / "toys" / f"{toy}.py") for toy in toys]
+        monkeypatch.setenv("FDIV_PLUGINS", os.pathsep.join(paths))
+        names.load_plugins()
+
+    yield load
+    for toy in loaded:
+        sys.modules.pop(toy)
+
+
+@pytest.fixture
+def short(plug_in):
+    """Three epochs in every recipe."""
+    plug_in("three_epochs")
+
+
+@pytest.fixture
+def hold(runs, plug_in):
+    """Three epochs in every recipe; ``hold("tv")`` keeps runs of a method after their first one until let go.
+
+    Returns the file to delete for that.
+    """
+    plug_in("three_epochs", "held")
+
+    def hold(method):
+        runs.mkdir(exist_ok=True)
+        file = runs / f"hold-{method}"
+        file.touch()
+        return file
+
+    return hold
