@@ -16,7 +16,7 @@ def ends(node):
 @pytest.mark.parametrize("advice", ends(TREE), ids=lambda advice: advice.code)
 def test_a_path_ends_in_a_loss_that_learns_and_in_lessons_that_exist(advice):
     T = symmetric(0.3, 4)
-    loss = eval(advice.code, vars(learning) | {"K": 4, "T": T, "T_estimated": T})  # noqa: S307
+    loss = eval(advice.code, vars(learning) | {"K": 4, "T": T, "T_estimated": T})
     z = torch.randn(8, 4, requires_grad=True)
     loss(z, torch.arange(8) % 4).backward()
     assert z.grad.abs().sum() > 0

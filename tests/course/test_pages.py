@@ -147,7 +147,9 @@ def test_a_page_loads_nothing_but_what_lies_beside_it(site, name):
     page = text_of(site, name)
     loads = [address for address in Addresses(page).loads if not address.startswith("data:")]
     assert {"assets/page.css", "assets/page.js"} <= set(loads)
-    assert "assets/plotly.min.js" not in loads, "four megabytes, which plots.js loads when a figure comes near"
+    assert "assets/plotly.min.js" not in loads, (
+        "four megabytes, which plots.js loads when a figure comes near"
+    )
     assert ("assets/plots.js" in loads) == (name == "00_first")
     formulas = "$" in page.split("<main")[1].split("</main>")[0]
     assert ("assets/mathjax.js" in loads) == formulas, "two megabytes, only where there are formulas"

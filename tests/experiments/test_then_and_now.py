@@ -283,3 +283,4 @@ def test_the_stored_main_table_is_whole():
             count = study.table(part, rule, statistic="count")
             assert count.shape == (9, 17)
             assert count.eq(5).all(axis=None)
+    assert not study.measured()["commit"].str.endswith("+").any()
