@@ -91,7 +91,7 @@ def test_many_rows_take_a_part_of_them(monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
-        ((np.ones((3, 2)), [0, 1, 0]), {}, "sum to 1"),
+        ((np.ones((3, 2)), [0, 1, 0]), {}, "row 0 of the probabilities is no distribution"),
         ((np.ones(3), [0, 1, 0]), {}, r"shape \(n, K\)"),
         ((np.full((3, 2), 0.5), [0, 1]), {}, "2 labels for 3 examples"),
         ((np.full((3, 2), 0.5), [0, 1, 2]), {}, r"labels\[2\] is 2"),
