@@ -217,7 +217,7 @@ predict(
     "A hundred classes, a quarter of the labels wrong. What is a warm-up of eight epochs worth at the end?",
     [
         "a few points, as with ten classes",
-        "more than fifteen points",
+        "more than ten points",
         "nothing: both arrive",
     ],
     answer=1,
@@ -586,8 +586,8 @@ claim(
 # %% tags=["claim", "nbval-check-output", "fold"]
 end = {name: one["test_accuracy"].iloc[-1] for name, one in histories.items()}
 claim(
-    "with a hundred classes a warm-up is worth more than 15 points",
-    end["after a warm-up"] > end["from random weights"] + 0.15,
+    "with a hundred classes a warm-up is worth more than ten points",
+    end["after a warm-up"] > end["from random weights"] + 0.10,
 )
 claim("fifty pairs stop total variation at one half", 0.4 < reached < 0.55)
 

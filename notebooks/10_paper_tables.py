@@ -200,7 +200,7 @@ with_slider(full_figure, dataset=["fashion-mnist", "mnist"])
 #
 # ## 4 Means, spreads, seeds
 #
-# Most cells are one seed, and one seed has no spread. These have several, all of them under sparse-high, where seeds matter most:
+# One seed has no spread. These cells have several: the two hardest noises, where seeds matter most. Under *uniform-high* the right label is still the most frequent one, under *sparse-high* it is not.
 
 # %% tags=["nbval-ignore-output"]
 keys = ["dataset", "mode", "noise", "way", "told"]
@@ -210,7 +210,7 @@ several = several[several["seeds"] > 1]
 several.round(1).sort_values(["dataset", "mean"], ascending=[True, False])
 
 # %% [markdown]
-# **What to see**: two kinds of methods. Total variation, peer loss and KL scatter by a tenth of a point: they end at the same wrong place every time. DMI and the loss corrections scatter by five points and more: they get out with some seeds and stay with others. A single run of such a method is a lottery ticket.
+# **What to see** under sparse-high: two kinds of methods. Total variation, peer loss and KL scatter by a tenth of a point: they end at the same wrong place every time. DMI and the loss corrections scatter by five points and more: they get out with some seeds and stay with others. A single run of such a method is a lottery ticket.
 #
 # ## 5 Ahead of cross-entropy?
 #
@@ -264,6 +264,23 @@ figure
 
 # %% [markdown]
 # **What to see**: right of the line with the whole interval is *ahead*, left of it *behind*, across it *tied*. What differs between the settings is mostly the strength of the noise: under the two strongest, all eight divergences win; under the weak ones most of them lose a point or two on Fashion-MNIST. An average over settings hides that, and so does a table of bold numbers. With the paper's 80 epochs there is more to memorise and more to win; that comparison wants a GPU: `fdiv grid main --mode paper --seeds 3`.
+#
+# **One cell, three seeds.** Where a cell has several seeds, it can be judged by itself: total variation minus cross-entropy under uniform-high, seed by seed.
+
+# %% tags=["nbval-ignore-output"]
+cells = ours.query(f"noise == 'uniform-high' and variant == 'paper' and {wanted}")
+by_cell = {}
+for dataset, part in cells.groupby("dataset"):
+    pair = 100 * part.pivot_table("accuracy_noisy_objective", "seed", "method")
+    pair = pair[["tv", "ce"]].dropna()
+    by_cell[dataset] = paired_difference(pair["tv"], pair["ce"])
+    gap = by_cell[dataset]
+    interval = f"{gap.low:+.1f} to {gap.high:+.1f}: {gap.verdict}"
+    interval = interval if gap.pairs > 1 else "no interval"
+    print(f"{dataset:14} {gap.mean:+.1f} points, {gap.pairs} seeds, {interval}")
+
+# %% [markdown]
+# **What to see**: on both small datasets total variation gains about a point, and three seeds settle it on one of them only. That is not a weakness of the method but of three seeds; exercise 3 asks how many it takes.
 #
 # ### Exercise 2 ★: A paired difference, or none
 #
@@ -515,6 +532,10 @@ claim(
     == ["squared-hellinger"],
 )
 claim(
+    "three seeds of uniform-high: total variation is ahead of cross-entropy on Fashion-MNIST, and above it on MNIST",
+    by_cell["fashion-mnist"].verdict == "ahead" and by_cell["mnist"].mean > 0.5,
+)
+claim(
     "twelve settings tell four methods apart from the best",
     len(both) == 12 and len(told_apart) == 4,
 )
@@ -524,10 +545,11 @@ claim(
 
 # %% tags=["claim", "nbval-check-output", "fold"]
 real = several.reset_index().query("dataset in ['mnist', 'fashion-mnist']")
+real = real[real["noise"] == "sparse-high"]
 steady = real[real["way"].isin(["Total variation", "Peer loss"])]
 unsure = real[real["way"].isin(["DMI", "Forward correction"])]
 claim(
-    "total variation and peer loss scatter by less than a quarter of a point, DMI and forward correction by more than five",
+    "under sparse-high total variation and peer loss scatter by less than a quarter of a point, DMI and forward correction by more than five",
     steady["std"].max() < 0.25 and unsure["std"].min() > 5,
 )
 claim(

@@ -6,12 +6,24 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 # Unless whoever calls pytest chose otherwise; set before torch is imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # as a quick kernel has: sums in another order differ in bits
 os.environ.setdefault("FDIV_OFFLINE", "1")
 # Runs of lessons, trained once for all tests of a session; the workers of pytest-xdist inherit the folder.
 os.environ.setdefault("FDIV_RUNS", os.path.join(tempfile.mkdtemp(prefix="fdiv-tests-"), "runs"))
+
+# The same examples every time, and no limit of time: a busy machine would miss it.
+settings.register_profile(
+    "fdiv",
+    max_examples=40,
+    derandomize=True,
+    database=None,
+    deadline=None,
+    suppress_health_check=[HealthCheck.differing_executors],
+)
+settings.load_profile("fdiv")
 
 # Files and folders whose tests start kernels or several processes, the longest first. make test runs them in
 # this order before all others, so that no long one is left for the end.

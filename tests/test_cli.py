@@ -370,7 +370,7 @@ class Missing(importlib.abc.MetaPathFinder):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Missing())
 from fdiv.__main__ import main
-commands = "run", "refresh", "check", "train", "grid", "results"
+commands = "run", "refresh", "check", "train", "grid", "clean", "results"
 for arguments in (["--help"], ["--version"], *([command, "--help"] for command in commands)):
     try:
         main(arguments)

@@ -480,7 +480,8 @@ class FDivLoss(_ProductLoss):
         classes are so unbalanced that the fixed g gives one up (``fdiv.theory.robustness``), a warning says
         so. "balanced" takes the labels of Q (with T: the clean ones) as equally frequent: then all classes
         cost the same, and for every divergence the class of the largest score is that of the largest
-        P(Y~=y|x), as with cross-entropy. To let rare classes count more than that, give ``weight``.
+        P(Y~=y|x), as with cross-entropy. Like the mean absolute error it may still miss a rare class from a
+        cold start: warm up with cross-entropy, or give ``weight`` to let rare classes count more.
     transition: T or an estimate of it, to optimise the clean objective; needs ``product="exact"`` and the
         fixed g.
     correction: "exact" replaces g by T^-1 g, that is g(x, y~) by sum_i (T^-1)[y~, i] g(x, i), and weighs
@@ -491,8 +492,10 @@ class FDivLoss(_ProductLoss):
         g = f'((h_x T)[y~] / P(Y~=y~)), the optimal g of a model whose h_x is the clean posterior: so that is
         what the best h_x is, and no T^-1 magnifies the noise of a batch. For KL it is forward correction up
         to a constant; TV has a step for f' and cannot be trained so. Below a ratio of 1e-3 (and above 1e4, or
-        where it is too steep) f' goes on as a straight line in the logarithm of the ratio, so that a wrong
-        prediction has a gradient however sure it is.
+        where it is too steep) f' goes on as a straight line in the logarithm of the ratio, so that a
+        prediction which T rules out for its label has a gradient however sure it is. Where T lets the label
+        be a flip of a sure prediction there is next to none, as in any forward correction: do not start
+        from sure predictions that are wrong.
     momentum: of the plug-in's running J, into which the batch is mixed before g is computed.
     barrier: for the plug-in, the weight of sum_k P(Y~=k) log P(h=k), with P(h=k) the running share of class k
         among the predictions. It is the largest where predictions are as frequent as labels, and falls
@@ -770,7 +773,7 @@ class FDivLoss(_ProductLoss):
     def _cure(self, prior: Any) -> str:
         target = self._target(prior)
         fit = [name for name, d in DIVERGENCES.items() if not lost_classes(d, target)]
-        return f"use {_either(fit)}, or label_prior='balanced'"
+        return f"use {_either(fit)}, or label_prior='balanced' after a warm-up with cross-entropy"
 
     def _warn_of_imbalance(self, prior: Any, slack: Any = 0.0) -> bool:
         lost = self._losable(prior, slack)

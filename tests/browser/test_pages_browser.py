@@ -468,7 +468,8 @@ CONTRAST = """() => {
 # Legends, titles and names of axes that leave the box of their figure.
 OUTSIDE = """() => [...document.querySelectorAll('.plotly-graph-div')].flatMap(figure => {
   const box = figure.getBoundingClientRect();
-  return [...figure.querySelectorAll('.legend, .gtitle, .xtitle')].map(one => [one, one.getBoundingClientRect()])
+  return [...figure.querySelectorAll('.legend, .gtitle, .xtitle')]
+    .map(one => [one, one.getBoundingClientRect()])
     .filter(([one, it]) => it.width && (it.left < box.left - 2 || it.right > box.right + 2
       || it.top < box.top - 2 || it.bottom > box.bottom + 2))
     .map(([one]) => `${figure.id}: ${one.textContent.slice(0, 40)}`);

@@ -10,6 +10,7 @@ import warnings
 import numpy as np
 import pytest
 import torch
+from sklearn.datasets import load_digits
 from torch import Tensor, nn
 
 from fdiv.learning.losses import (
@@ -108,7 +109,8 @@ def test_the_limits_of_two_classes_in_closed_form():
 
 def test_a_class_that_cannot_be_predicted_is_said_in_one_sentence():
     with pytest.warns(
-        UserWarning, match=r"^js cannot predict class 0 \(share 0.90\): .*; use tv or kl, or"
+        UserWarning,
+        match=r"^js cannot predict class 0 \(share 0.90\): .*; use tv or kl, .* after a warm-up",
     ) as w:
         FDivLoss("js", 2, label_prior=[0.9, 0.1])
     assert len(w) == 1
@@ -184,6 +186,31 @@ def test_clean_data_of_95_to_5_with_and_without_a_balanced_product(name):
             assert "gives up classes as frequent as that: use tv or kl" in loss.diagnose(model(x), y)[0]
 
 
+@pytest.mark.parametrize("name", ["tv", "pearson", "kl"])
+def test_a_balanced_product_may_miss_a_rare_class_unless_it_is_warmed_up_or_weighted(name):
+    """Odd digits, one of ten images: never answered, but after cross-entropy or with weights."""
+    images, digit = load_digits(return_X_y=True)
+    x, odd = torch.as_tensor(images / 16, dtype=torch.float32), torch.as_tensor(digit % 2)
+    even_ones, odd_ones = (torch.nonzero(odd == k).flatten() for k in (0, 1))
+    train = torch.cat([even_ones[:540], odd_ones[:60]])
+
+    def found(loss: NoisyLabelLoss, warm_up: int) -> float:
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 2))
+        optimiser = torch.optim.Adam(model.parameters(), lr=3e-3)
+        for epoch in range(30):
+            used = CrossEntropy(2) if epoch < warm_up else loss
+            for part in train[torch.randperm(600)].split(64):
+                optimiser.zero_grad()
+                used(model(x[part]), odd[part]).backward()
+                optimiser.step()
+        return model(x[odd_ones[60:]]).argmax(1).float().mean().item()
+
+    assert found(FDivLoss(name, 2, label_prior="balanced"), warm_up=0) < 0.05
+    assert found(FDivLoss(name, 2, label_prior="balanced"), warm_up=10) > 0.4
+    assert found(FDivLoss.from_labels(name, odd[train], weight=[1, 9]), warm_up=0) > 0.4
+
+
 def test_weights_make_classes_more_frequent_for_the_warning_too():
     z, even, skewed = torch.zeros(1000, 2), torch.arange(1000) % 2, (torch.arange(1000) % 10 == 0).long()
     with warnings.catch_warnings():
@@ -222,6 +249,25 @@ def test_forward_correction_recovers_from_confidently_wrong_starts(name, size):
         loss(z, y).backward()
         optimiser.step()
     assert (z.argmax(1) == y).all()
+
+
+@pytest.mark.parametrize("name", FORWARD)
+def test_forward_correction_pulls_where_T_rules_a_label_out_and_not_where_it_explains_it(name):
+    """K = 5 at logits of 20: labels that a sure prediction cannot have, and labels that are its flips."""
+    impossible = np.eye(5)
+    impossible[0, :2], impossible[1, :2] = (0.6, 0.4), (0.3, 0.7)
+    for T, label, pulls in ((impossible, 3, True), (uniform(0.1, 5), 3, False)):
+        z = torch.tensor([[20.0, -20, -20, -20, -20]] * 5, requires_grad=True)
+        y = torch.full((5,), label)
+        loss = FDivLoss(name, 5, transition=T, correction="forward", label_prior="balanced")
+        start = torch.autograd.grad(loss(z, y), z)[0].abs().max()
+        assert start > 1e-4 if pulls else start < 1e-12
+        optimiser = torch.optim.Adam([z], lr=0.5)
+        for _ in range(150 * pulls):
+            optimiser.zero_grad()
+            loss(z, y).backward()
+            optimiser.step()
+        assert (z.argmax(1) == label).all() == pulls
 
 
 def test_forward_correction_of_kl_is_patrinis_from_any_logits():
