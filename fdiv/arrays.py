@@ -43,3 +43,34 @@ def class_count(num_classes: Any) -> int:
     if isinstance(num_classes, bool) or not hasattr(num_classes, "__index__") or num_classes < 2:
         raise ValueError(f"num_classes is {num_classes!r}, but must be a whole number of at least 2")
     return operator.index(num_classes)
+
+
+def as_probabilities(P: Any, cure: str = "pass softmax(logits)") -> np.ndarray:
+    """Return a distribution over classes in each row, float64 of shape (n, K), or raise a ``ValueError``.
+
+    Sums are forgiven what half precision rounds away.
+
+    cure: what to do about a row that is no distribution.
+
+    >>> as_probabilities([[0.25, 0.75]]).sum()
+    np.float64(1.0)
+    """
+    P = as_array(P).astype(np.float64)
+    if P.ndim != 2 or P.shape[1] < 2 or not len(P):
+        raise ValueError(f"probabilities have shape (n, K) with 2 classes or more, not {P.shape}")
+    sums = P.sum(axis=1)
+    bad = np.flatnonzero(~((P >= 0).all(axis=1) & (np.abs(sums - 1) <= 2e-3)))
+    if bad.size:
+        found = f"its smallest entry is {P[bad[0]].min():g} and it sums to {sums[bad[0]]:g}"
+        raise ValueError(f"row {bad[0]} of the probabilities is no distribution ({found}): {cure}")
+    return P
+
+
+def log(x: Any) -> np.ndarray:
+    """Return natural logarithms in float64; that of 0 is -inf, and nobody is warned.
+
+    >>> log([0, 1])
+    array([-inf,   0.])
+    """
+    with np.errstate(divide="ignore"):
+        return np.log(np.asarray(x, dtype=np.float64))

@@ -448,7 +448,7 @@ exercises.total_variation_witness(best_g)
 generators_figure()
 
 # %% [markdown]
-# They differ at the ends. Near $r = 0$ (an outcome that $P$ avoids) reverse KL, Neyman and Jeffrey shoot up without limit; for large $r$ (an outcome that $Q$ avoids) Pearson grows like $r^2$, KL and Jeffrey like $r\log r$, the other five at most like $r$. **Where $f$ is steep, a few wild outcomes dominate the sum.** In JupyterLab, pick one. A line on the right that stops is a domain with an edge.
+# They differ at the ends. Near $r = 0$ (an outcome that $P$ avoids) reverse KL, Neyman and Jeffrey shoot up without limit; for large $r$ (an outcome that $Q$ avoids) Pearson grows like $r^2$, KL and Jeffrey like $r\log r$, the other five at most like $r$. **Where $f$ is steep, a few wild outcomes dominate the sum.** Pick one. A line on the right that stops is a domain with an edge.
 
 
 # %% tags=["interactive", "fold"]
@@ -655,7 +655,7 @@ figure.update_xaxes(tickformat=".0%", range=(0, 1.15)).update_yaxes(
 )
 
 # %% [markdown]
-# Two things to see. The eight increasing ones are equal, within what a seed does. And the decreasing one is not at chance: it is an **anti-classifier**. Before you train with an activation, check which way it goes. (This is no invented danger: [notebook 11](11_reading_the_paper_critically.ipynb) has the story of three printed signs.)
+# Two things to see. The eight increasing ones are equal, within what a seed does. And the decreasing one is not at chance: it is an **anti-classifier**. Before you train with an activation, check which way it goes. (This is no invented danger: [notebook 11](11_reading_the_paper_critically.ipynb) tells where it happened.)
 #
 # ## 8 Then why eight?
 #

@@ -70,7 +70,7 @@ predict(
 )
 
 # %% [markdown]
-# Drag a border within the top bar, or select an entry and use the slider. The other bars, below, are the best accuracy that each way of learning can reach with infinite data; you will meet all of these names. Pick some of the paper's settings from the menu, too.
+# Drag a border within the top bar, or select an entry and use the slider. The bars below it are the best accuracy that each way of learning can reach with infinite data; you will meet all of these names. (The menu also holds settings of the paper. They come in section 5.)
 
 # %%
 t_editor(mend=False)
@@ -181,25 +181,14 @@ def family_figure(family="uniform", rate=0.5):
 
 
 # %% [markdown]
-# In JupyterLab, choose the family and the rate:
+# Choose the family and the rate:
 
 # %% tags=["interactive"]
 families = ["uniform", "sparse", "random"]
 explore(family_figure, family=families, rate=(0.0, 0.75, 0.05))
 
 # %% [markdown]
-# Everywhere, the sparse family as its rate grows:
-
-
-# %%
-def sparse_figure(rate=0.3):
-    return family_figure("sparse", rate)
-
-
-with_slider(sparse_figure, rate=[0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7])
-
-# %% [markdown]
-# Under sparse noise a 0 can only become a 1, a 2 only a 3. All the wrong labels of a class land in *one* place.
+# Under uniform and random noise a 0 can become anything. Under sparse noise it can only become a 1, and a 2 only a 3: all the wrong labels of a class land in *one* place.
 #
 # ### Exercise 2 ★: Pair flips
 #
@@ -346,7 +335,7 @@ table = pd.DataFrame(rows, columns=["dataset", "setting", "wrong labels", "ceili
 table.set_index(["dataset", "setting"]).map(lambda x: f"{x:.2f}")
 
 # %% [markdown]
-# Read the two columns together. **What counts is not how many labels are wrong, but whether the wrong ones agree with each other.** Fewer than half of the labels are wrong under sparse-high, and five classes of ten are lost.
+# Read the two columns together. **What counts is not how many labels are wrong, but whether the wrong ones agree with each other.** Fewer than half of the labels are wrong under sparse-high, and half of the classes are lost. (Now pick both settings from the menu of section 1, too.)
 #
 # Move $e_1$, the chance that the first class of a pair becomes the second, along the axis, and $e_2$, the way back, with the slider:
 

@@ -309,7 +309,7 @@ print({label: abs(value) < 1e-12 for label, value in covariance.items()})
 #
 # $$\mathrm{VD}(g) = \mathbb E_{\tilde P}[T^{-1}g] - \mathbb E_{\tilde Q}[T^{-1}f^*(g)].$$
 #
-# ### Exercise 3 ★★★: Undo any noise
+# ### Exercise 3 ★★: Undo any noise
 #
 # Write it. You are given the *noisy* joint table, the tables of $g$ and of $f^*(g)$ (a row per answer, a column per label), and $T$. Return the clean $\mathrm{VD}(g)$.
 
@@ -549,10 +549,53 @@ figure.update_yaxes(autorange="reversed").update_xaxes(range=(0, 104))
 #
 # $$\sum_y \Big[\tilde\eta_y(x)\,g_f(v_y) - \tilde p_y\,f^*(g_f(v_y))\Big]$$
 #
-# over probability vectors $v$, where $\tilde\eta_y(x)$ is the chance that $x$ gets the label $y$. For balanced classes and clear images that is a small problem that can be solved exactly; `exact.ceiling` does, and counts how often the largest $v_y$ is the truth. **Under sparse-high the exact optimum is right half of the time, for each of the five.** It is not the training, not the network, not the amount of data. The formula itself peaks at a half-wrong classifier.
+# over probability vectors $v$, where $\tilde\eta_y(x)$ is the chance that $x$ gets the label $y$. For balanced classes and clear images that is a small problem that can be solved exactly; `exact.ceiling` does, and counts how often the largest $v_y$ is the truth. Under sparse-high the exact optimum is right half of the time, for each of the five. It is not the training, not the network, not the amount of data. **The formula itself peaks at a half-wrong classifier.**
 #
 # (A dot may lie above its bar: a ceiling is the accuracy *at the maximum*, and a training that passes a better classifier on its way may stop before it gets there.)
 #
+# ### Exercise 5 ★★★: Where the formula peaks
+#
+# See it with your own loop. Of an image of a weak class, only two labels are in the running: its own, with the share `eta[0]` of such images and the frequency `prior[0]` among all labels, and its partner's, `eta[1]` and `prior[1]`. Let $v = (t, 1-t)$ be what the network gives to the two. Return the $t$ from 0 to 1 at which
+#
+# $$\sum_{y} \Big[\eta_y\,g_f(v_y) - p_y\,f^*(g_f(v_y))\Big]$$
+#
+# is largest. `d.activation` is $g_f$ and `d.conjugate_of_activation` is $f^*(g_f(\cdot))$; both take tensors. Then try it on sparse-high: `peak(divergence("kl"), (0.3, 0.7), (0.05, 0.15))`.
+
+
+# %% tags=["exercise", "nbval-check-output"]
+def peak(d, eta, prior):
+    raise NotImplementedError("your turn")
+
+
+exercises.peak(peak)
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# A grid is good enough: `t = torch.linspace(0, 1, 1001)`, and the sum for all its points at once.
+#
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# Two labels, two terms each: one with `t`, one with `1 - t`. Then `t[heights.argmax()]`.
+#
+# </details>
+# <details><summary>Solution</summary>
+#
+# ```python
+# def peak(d, eta, prior):
+#     t = torch.linspace(0, 1, 1001, dtype=torch.float64)
+#     heights = 0
+#     for v, share, frequency in zip((t, 1 - t), eta, prior):
+#         heights = heights + share * d.activation(v) - frequency * d.conjugate_of_activation(v)
+#     return t[heights.argmax()]
+# ```
+#
+# For sparse-high all eight have their top below one half, so the partner's name wins; for KL, Pearson and Jeffrey it is at 0.
+#
+# </details>
+
+# %% [markdown]
 # So we have two facts that do not fit together. **KL's divergence is largest at the perfect classifier. The formula that we train, made to be a lower bound of that divergence, is largest at a half-wrong one.** Somewhere on the way from one to the other, something was lost.
 #
 # ## Claims checked
@@ -609,6 +652,19 @@ claim(
     "what is trained peaks at a half-wrong classifier, for five divergences and four datasets under strong sparse noise",
     len(sparse) == 4 and all(top == 0.5 for one in sparse for top in tops[one]),
 )
+grid = torch.linspace(0, 1, 1001)
+at = [
+    grid[
+        (
+            0.3 * d.activation(grid)
+            + 0.7 * d.activation(1 - grid)
+            - 0.05 * d.conjugate_of_activation(grid)
+            - 0.15 * d.conjugate_of_activation(1 - grid)
+        ).argmax()
+    ].item()
+    for d in map(divergence, DIVERGENCES)
+]
+claim("for a weak class of sparse-high all eight peak below one half", max(at) < 0.5)
 claim(
     "in every other setting it peaks at the right one",
     all(top == 1 for one in settings if one not in sparse for top in tops[one]),

@@ -346,7 +346,7 @@ binary_range = {
 ranges_figure(binary_range, title="Noisy D over clean D, over all classifiers")
 
 # %% [markdown]
-# **What to see.** Powers of $|v-1|$ are a stroke, the same for everybody; everything else is a bar. And there is a converse: if $f$ is smooth at 1 and keeps every ranking under balanced symmetric noise, the even part of $f(1+x)$ is a single power of $x$. *Of the paper's seven smooth divergences only Pearson passes.*
+# **What to see.** Powers of $|v-1|$ are a stroke, the same for everybody; everything else is a bar. And there is a converse: if $f$ is a power series around 1 and keeps every ranking under balanced symmetric noise, the even part of $f(1+x)$ is a single power of $x$. *Of the paper's seven smooth divergences only Pearson passes.*
 #
 # ## 5 The paper's settings
 #
@@ -554,6 +554,9 @@ with warnings.catch_warnings(record=True) as said:
 print(*(str(w.message).replace("; ", ";\n") for w in said))
 
 # %% [markdown]
+# With a balanced product all classes cost the same, and no frequent one is given up. It is no remedy for the *usual* trouble of imbalance: such a bounded loss pulls weakly at first, so that from a cold start it may miss the rare class instead. Hence the warm-up that the sentence asks for.
+
+# %% [markdown]
 # ### Exercise 4 ★★: the cliff
 #
 # Return the largest majority share that a divergence can bear, two classes, at most 1. `divergence(name).activation` is $g_f$ and `.conjugate_of_activation` is $f^*\circ g_f$.
@@ -699,7 +702,7 @@ figure.add_scatter(
 figure.update_xaxes(type="log", tickvals=list(dots))
 
 # %% [markdown]
-# **What to see.** With two classes sampling doubles the variance of total variation and quadruples that of Jensen-Shannon; with a hundred it adds next to nothing. It still saves the second forward pass.
+# **What to see.** With two classes sampling doubles the variance of total variation and quadruples that of Jensen-Shannon; with a hundred it adds next to nothing. The exact product still saves the second forward pass.
 #
 # ## 10 What it costs
 #
@@ -985,7 +988,7 @@ claim("and the noisy winner loses at most 2 delta / epsilon", all(wins))
 # - **Any $T$ has two constants for total variation** and two for Pearson's divergence; their ratio is what the noisy winner is guaranteed to keep. Total variation keeps every ranking exactly for permuted uniform noise, Pearson exactly where the singular values agree.
 # - With two classes every power of $|v-1|$ is robust, and of the paper's smooth divergences only Pearson.
 # - The paper's uniform settings leave total variation everything, sparse-high 7 to 14 %.
-# - A fixed $g$ is about posteriors: balanced labels make all divergences one rule; **imbalance alone, without any noise, makes six of eight lose the frequent class**, at a share that can be computed. `label_prior="balanced"` is the cure.
+# - A fixed $g$ is about posteriors: balanced labels make all divergences one rule; **imbalance alone, without any noise, makes six of eight lose the frequent class**, at a share that can be computed. `label_prior="balanced"`, after a warm-up with cross-entropy, is the cure.
 # - Forward correction is strictly proper, the plug-in is K-means; the inverse is right on average, and its price has no bound.
 #
 # `robustness.keeps_rankings(name, T)` answers the question of this notebook for your loss and your $T$, with a witness.

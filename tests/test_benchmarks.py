@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import importlib.util
 import sys
+import types
 from pathlib import Path
 
 import pandas as pd
@@ -59,7 +60,7 @@ def test_the_whole_table(bench, monkeypatch, tmp_path, capsys):
         "the exact loss alone, batch 128": 5,
         "the exact loss alone, 10 classes": 4,
         "loss and backward, 256 x 100": 9,
-        "a bare step of the networks for CIFAR, batch 64": 3,
+        "a bare step of the networks for CIFAR, batch 64": 4,
         f"features of MobileNetV2, batch {features.BATCH}, {features.SIZE} x {features.SIZE}": 2,
     }
     assert (table["milliseconds"] > 0).all()
@@ -87,3 +88,13 @@ def test_steps_on_cifar_beside_the_other_lines(bench, monkeypatch, tmp_path):
     assert ours["ratio"].iloc[0] == 1
     assert (ours["images_per_second"] > 0).all()
     assert set(ours["pixels"]) == {"CIFAR-10"}
+
+
+def test_minutes_are_read_off_the_history_of_a_run(bench, monkeypatch):
+    history = pd.DataFrame({"seconds": [60.0, 60.0, 60.0], "test_accuracy": [0.5, 0.86, 0.88]})
+    run = types.SimpleNamespace(history=history)
+    monkeypatch.setattr(bench, "run_experiment", lambda wanted, folder: (run, {}))
+    table = bench.minutes(rounds=1, levels=(0.5, 0.85, 0.9))
+    assert table["milliseconds"].tolist()[:2] == [60_000, 120_000]
+    assert table["ratio"].tolist()[:2] == [0.333, 0.667]
+    assert table["milliseconds"].isna().tolist() == [False, False, True]  # 90 % were not reached

@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import papermill
 import pytest
 from command import Said, fdiv
 from filelock import FileLock
+from waiting import PATIENCE, wait_for
 
 import fdiv as fdiv_package
 from fdiv.__main__ import main
@@ -370,7 +370,7 @@ class Missing(importlib.abc.MetaPathFinder):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Missing())
 from fdiv.__main__ import main
-commands = "run", "refresh", "check", "train", "grid", "results"
+commands = "run", "refresh", "check", "train", "grid", "clean", "results"
 for arguments in (["--help"], ["--version"], *([command, "--help"] for command in commands)):
     try:
         main(arguments)
@@ -558,20 +558,13 @@ def test_control_c_ends_the_command_and_its_kernel(course):
     try:
         wait_for(lambda: began.exists() and began.read_text(), "the kernel started")
         command.send_signal(signal.SIGINT)
-        _, err = command.communicate(timeout=30)
+        _, err = command.communicate(timeout=PATIENCE)
     finally:
         command.kill()
     assert command.returncode == 130
     assert err.splitlines()[-1] == "fdiv: stopped; what had finished is kept, what was running is not"
     assert files(course.quick) == {"index.html", "assets"}
     wait_for(lambda: not alive(int(began.read_text())), "the kernel ended too")
-
-
-def wait_for(condition, what, seconds=30):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, f"not within {seconds} s: {what}"
-        time.sleep(0.05)
 
 
 def alive(pid: int) -> bool:

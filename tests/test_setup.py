@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from waiting import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[1]
 pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="there is no make on this machine")
@@ -53,7 +54,7 @@ class Clone:
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
         return subprocess.run(
             ["make", *targets, f"PYTHON={self.python}"],
-            cwd=self.folder, env=environment, capture_output=True, text=True, check=False, timeout=60,
+            cwd=self.folder, env=environment, capture_output=True, text=True, check=False, timeout=PATIENCE,
         )  # fmt: skip
 
     def calls(self) -> list[str]:

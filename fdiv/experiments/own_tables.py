@@ -143,7 +143,7 @@ def main() -> None:
         "--tables", nargs="+", default=list(TABLES), help="which tables to run; all by default"
     )
     run([TABLES.name_of(name) for name in parser.parse_args().tables])
-    print(summary(gather()))
+    print(summary(gather()).to_string())
 
 
 if __name__ == "__main__":

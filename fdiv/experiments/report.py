@@ -31,6 +31,7 @@ HEADLINE_WAYS = (
     ("ce", "none"),
     ("pl", "none"),
     ("tv", "none"),
+    ("ratio", "none"),
     ("plugin", "none"),
     ("kl", "forward"),
 )

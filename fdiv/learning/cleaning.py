@@ -32,6 +32,7 @@ from fdiv.files import cache_folder, replacing
 from fdiv.names import printable
 from fdiv.noise.how_many import WrongLabels, from_logits
 
+LOPSIDED = 2.0  # from here on, the most frequent label against the rarest, total variation errs too often
 TRAINED_ON = 50_000  # rows of a fold; more would take long and tell little more about the labels
 SURE = 0.95
 TEXTS = ("shown", "given", "suggested")
@@ -155,7 +156,8 @@ def clean(
     labels: the labels, numbers or names; for a DataFrame also the name of a column; for a path the file of
         the labels, which a table and a folder with one folder per class do not need.
     label: the column of the labels, in a table or in the file of labels.
-    estimator: a classifier of scikit-learn's kind; by default ``RobustClassifier("tv")``.
+    estimator: a classifier of scikit-learn's kind; by default ``RobustClassifier`` with total variation, or
+        with generalised cross-entropy where one label is more than twice as frequent as another.
     folds: each label is judged by a model that was trained without its fold.
     seed: of the folds and the models.
     progress: a bar with the time left; by default where somebody can see it.
@@ -175,7 +177,7 @@ def clean(
     notes = [*read.notes, *notes]
     names, y = np.unique(read.labels, return_inverse=True)
     folds = _checked_folds(folds, y)
-    logits = _out_of_sample(X, y, len(names), estimator, folds, seed, progress, resume, notes)
+    logits = _out_of_sample(X, y, names, estimator, folds, seed, progress, resume, notes)
     wrong = from_logits(logits, y, seed=seed)
     return CleaningReport(
         wrong, names, _table(wrong, names, y, read), _per_class(wrong, names, y), notes, read
@@ -240,7 +242,7 @@ def _checked_folds(folds: int, y: np.ndarray) -> int:
 def _out_of_sample(
     X: Any,
     y: np.ndarray,
-    K: int,
+    names: np.ndarray,
     estimator: Any,
     folds: int,
     seed: int,
@@ -252,15 +254,18 @@ def _out_of_sample(
     from sklearn.base import clone
     from sklearn.model_selection import StratifiedKFold
 
-    if estimator is None:
-        from fdiv.learning.estimator import RobustClassifier
+    from fdiv.learning.estimator import RobustClassifier
 
-        estimator = RobustClassifier("tv", random_state=seed)
+    K, counts = len(names), np.bincount(y)
+    if estimator is None:
+        lopsided = counts.max() > LOPSIDED * counts.min()
+        estimator = RobustClassifier("gce" if lopsided else "tv", random_state=seed)
     if isinstance(estimator, type) or not any(hasattr(estimator, n) for n in ("logits", "predict_proba")):
         raise ValueError(
             f"estimator is {estimator!r}, but must be a classifier with predict_proba, such as"
             " sklearn.linear_model.LogisticRegression()"
         )
+    given = names[y] if isinstance(estimator, RobustClassifier) else y  # its warnings name the classes
     rng = np.random.default_rng(seed)
     logits = np.empty((len(y), K))
     place = cache_folder() / "clean" / _digest(X, y, estimator, folds, seed)
@@ -277,8 +282,8 @@ def _out_of_sample(
             said.append(f"each model was trained on {TRAINED_ON} rows, drawn at random")
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            model = clone(estimator).fit(_take(X, train), y[train])
-            logits[judged] = _logits(model, _take(X, judged), K)
+            model = clone(estimator).fit(_take(X, train), given[train])
+            logits[judged] = _logits(model, _take(X, judged), np.unique(given))
         said += [str(warning.message) for warning in caught if warning.category.__name__ == "Collapse"]
         if resume:
             _keep(kept, logits[judged])
@@ -288,12 +293,12 @@ def _out_of_sample(
     return logits
 
 
-def _logits(model: Any, X: Any, K: int) -> np.ndarray:
+def _logits(model: Any, X: Any, classes: np.ndarray) -> np.ndarray:
     """The model's logits, or log-probabilities, in the order of all classes; unseen ones are impossible."""
     own_logits = getattr(model, "logits", None)
     found = own_logits(X) if own_logits else np.log(np.maximum(model.predict_proba(X), 1e-12))
-    logits = np.full((len(found), K), found.min(axis=1, keepdims=True) - 10)
-    logits[:, model.classes_] = found
+    logits = np.full((len(found), len(classes)), found.min(axis=1, keepdims=True) - 10)
+    logits[:, np.searchsorted(classes, model.classes_)] = found
     return logits
 
 
@@ -347,7 +352,7 @@ def _table(wrong: WrongLabels, names: np.ndarray, y: np.ndarray, read: own.OwnDa
     sure = wrong.posterior[np.arange(n), suggested] >= SURE
     action = np.where(flagged, np.where(sure, "change", "look"), np.where(doubt > 1 - SURE, "look", "keep"))
     shown = read.shown
-    texts = [_text(shown.iloc[i]) for i in range(n)] if isinstance(shown, pd.DataFrame) else list(shown)
+    texts = _texts(shown) if isinstance(shown, pd.DataFrame) else list(shown)
     table = pd.DataFrame(
         {
             "row": read.rows,
@@ -364,19 +369,20 @@ def _table(wrong: WrongLabels, names: np.ndarray, y: np.ndarray, read: own.OwnDa
     return table.iloc[order].reset_index(drop=True)
 
 
-def _text(row: pd.Series) -> str:
-    """A row of a table in one line."""
-    if len(row) == 1:
-        return str(row.iloc[0])
-    return ", ".join(f"{name}: {_short(value)}" for name, value in row.items() if not _missing(value))
+def _texts(shown: pd.DataFrame) -> list[str]:
+    """Each row of a table in one line."""
+    if shown.shape[1] == 1:
+        return shown.iloc[:, 0].astype(str).tolist()
+    columns = [
+        [None if missing else f"{name}: {_short(value)}" for value, missing in zip(column, gaps, strict=True)]
+        for name in shown
+        for column, gaps in [(shown[name].tolist(), shown[name].isna().tolist())]
+    ]
+    return [", ".join(filter(None, row)) for row in zip(*columns, strict=True)]
 
 
 def _short(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)[:80]
-
-
-def _missing(value: Any) -> bool:
-    return bool(pd.isna(value)) if np.ndim(value) == 0 else False
 
 
 def _per_class(wrong: WrongLabels, names: np.ndarray, y: np.ndarray) -> pd.DataFrame:

@@ -30,7 +30,7 @@ from scipy.special import expit, log_softmax, logsumexp
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset, SequentialSampler, TensorDataset
 
-from fdiv.arrays import as_array, as_labels
+from fdiv.arrays import as_array, as_labels, as_probabilities, log
 from fdiv.datasets.images import ImageFiles
 from fdiv.noise.how_many import WrongLabels, from_logits
 from fdiv.noise.matrices import transition as transition_matrix
@@ -173,7 +173,7 @@ def rank_label_errors(
         log_odds=log_odds,
         given=classes[given],
         suggested=classes[log_posterior.argmax(axis=1)],
-        auroc=None if flipped is None else _auroc(_mask(flipped, logits), suspicion),
+        auroc=None if flipped is None else _auroc(flipped, suspicion),
         sample={None: UNKNOWN, True: OUT, False: IN}[out_of_sample],
         log_probabilities=log_h,
         classes=classes,
@@ -191,18 +191,8 @@ def _probabilities(model: Any, data: Any, labels: Any, classes: Any) -> tuple[np
         raise ValueError("there are no labels: rank_label_errors(probabilities, labels)")
     if classes is None and isinstance(model, pd.DataFrame) and model.columns.dtype.kind not in "iu":
         classes = model.columns
-    P = as_array(model).astype(np.float64)
-    if P.ndim != 2 or P.shape[1] < 2 or not len(P):
-        raise ValueError(f"probabilities have shape (n, K) with 2 classes or more, not {P.shape}")
-    bad = np.flatnonzero(~((P >= 0).all(axis=1) & (np.abs(P.sum(axis=1) - 1) <= 2e-3)))
-    if bad.size:
-        raise ValueError(
-            f"row {bad[0]} of the probabilities is no distribution (its smallest entry is"
-            f" {P[bad[0]].min():g} and it"
-            f" sums to {P[bad[0]].sum():g}): pass softmax(logits), or nn.Identity() as the model of logits"
-        )
-    with np.errstate(divide="ignore"):
-        return np.log(P), labels, classes
+    cure = "pass softmax(logits), or nn.Identity() as the model of logits"
+    return log(as_probabilities(model, cure)), labels, classes
 
 
 def _estimated(model: Any, data: Any, labels: Any, classes: Any, cv: Any) -> tuple[np.ndarray, Any, Any]:
@@ -217,29 +207,18 @@ def _estimated(model: Any, data: Any, labels: Any, classes: Any, cv: Any) -> tup
         data, labels = data
     rows = data if isinstance(data, pd.DataFrame) or hasattr(data, "tocsr") else as_array(data)
     if cv is not None:
-        names = np.unique(as_array(labels))
-        return (
-            _log(cross_val_predict(model, rows, as_array(labels), cv=cv, method="predict_proba")),
-            labels,
-            names,
-        )
+        given = as_array(labels)
+        P = cross_val_predict(model, rows, given, cv=cv, method="predict_proba")
+        return log(P), labels, np.unique(given)
     try:
-        logits = model.logits(rows) if hasattr(model, "logits") else _log(model.predict_proba(rows))
+        logits = model.logits(rows) if hasattr(model, "logits") else log(model.predict_proba(rows))
     except NotFittedError:
         raise ValueError(
             f"{type(model).__name__} is not fitted: fit it, or pass cv=5, and it is fitted on the other"
             " examples"
         ) from None
-    return (
-        np.asarray(logits, np.float64),
-        labels,
-        getattr(model, "classes_", None) if classes is None else classes,
-    )
-
-
-def _log(P: np.ndarray) -> np.ndarray:
-    with np.errstate(divide="ignore"):
-        return np.log(np.asarray(P, dtype=np.float64))
+    classes = getattr(model, "classes_", None) if classes is None else classes
+    return np.asarray(logits, np.float64), labels, classes
 
 
 def _classes(classes: Any, labels: Any, logits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -293,8 +272,7 @@ def _log_likelihood(T: Any, given: np.ndarray, log_h: np.ndarray) -> np.ndarray:
     T = transition_matrix(T)
     if len(T) != log_h.shape[1]:
         raise ValueError(f"the transition matrix has {len(T)} classes, but the model has {log_h.shape[1]}")
-    with np.errstate(divide="ignore"):
-        log_T = np.log(T)
+    log_T = log(T)
     impossible = np.flatnonzero(np.isneginf(log_h + log_T.T[given]).all(axis=1))
     if impossible.size:
         i = impossible[0]
@@ -302,24 +280,20 @@ def _log_likelihood(T: Any, given: np.ndarray, log_h: np.ndarray) -> np.ndarray:
     return log_T.T[given]
 
 
-def _auroc(flipped: np.ndarray, suspicion: np.ndarray) -> float:
+def _auroc(flipped: Any, suspicion: np.ndarray) -> float:
     from sklearn.metrics import roc_auc_score  # slow to import, and seldom needed
 
-    return float(roc_auc_score(flipped, suspicion))
-
-
-def _mask(flipped: Any, logits: np.ndarray) -> np.ndarray:
     flipped = as_array(flipped)
     if flipped.dtype != bool or flipped.ndim != 1:
         found = f"{flipped.dtype} of shape {flipped.shape}"
         raise ValueError(f"flipped must be a vector of booleans, noisy != clean, not {found}")
-    _same_length("flipped", flipped, logits)
+    _same_length("flipped", flipped, suspicion)
     if flipped.all() or not flipped.any():
         kind = "wrong" if flipped.all() else "right"
         raise ValueError(
             f"all labels are {kind} according to flipped, but an AUROC compares wrong with right"
         )
-    return flipped
+    return float(roc_auc_score(flipped, suspicion))
 
 
 def _same_length(name: str, vector: Any, examples: Any) -> None:

@@ -362,6 +362,16 @@ class _ProductLoss(NoisyLabelLoss):
         self.needs_peers = self.product == "sampled"
         if self.needs_peers and self._reduction == "none":
             raise ValueError("product='sampled' has no reduction='none': its two means are of other inputs")
+        if product != "exact" and self._class_weight is not None:
+            raise ValueError(
+                f"product={product!r} takes no weight, as the labels that it draws and their inputs would"
+                " need it too: use product='exact'"
+            )
+        if product == "shuffled" and self._ignore_index is not None:
+            raise ValueError(
+                "product='shuffled' takes no ignore_index, as it would hand ignored labels to other inputs:"
+                " use product='exact', or leave these inputs out"
+            )
         if isinstance(label_prior, str) and label_prior == "balanced" and product != "exact":
             raise ValueError(
                 f"label_prior='balanced' works only with product='exact', not {product!r}, which draws labels"
@@ -470,7 +480,8 @@ class FDivLoss(_ProductLoss):
         classes are so unbalanced that the fixed g gives one up (``fdiv.theory.robustness``), a warning says
         so. "balanced" takes the labels of Q (with T: the clean ones) as equally frequent: then all classes
         cost the same, and for every divergence the class of the largest score is that of the largest
-        P(Y~=y|x), as with cross-entropy. To let rare classes count more than that, give ``weight``.
+        P(Y~=y|x), as with cross-entropy. Like the mean absolute error it may still miss a rare class from a
+        cold start: warm up with cross-entropy, or give ``weight`` to let rare classes count more.
     transition: T or an estimate of it, to optimise the clean objective; needs ``product="exact"`` and the
         fixed g.
     correction: "exact" replaces g by T^-1 g, that is g(x, y~) by sum_i (T^-1)[y~, i] g(x, i), and weighs
@@ -481,8 +492,10 @@ class FDivLoss(_ProductLoss):
         g = f'((h_x T)[y~] / P(Y~=y~)), the optimal g of a model whose h_x is the clean posterior: so that is
         what the best h_x is, and no T^-1 magnifies the noise of a batch. For KL it is forward correction up
         to a constant; TV has a step for f' and cannot be trained so. Below a ratio of 1e-3 (and above 1e4, or
-        where it is too steep) f' goes on as a straight line in the logarithm of the ratio, so that a wrong
-        prediction has a gradient however sure it is.
+        where it is too steep) f' goes on as a straight line in the logarithm of the ratio, so that a
+        prediction which T rules out for its label has a gradient however sure it is. Where T lets the label
+        be a flip of a sure prediction there is next to none, as in any forward correction: do not start
+        from sure predictions that are wrong.
     momentum: of the plug-in's running J, into which the batch is mixed before g is computed.
     barrier: for the plug-in, the weight of sum_k P(Y~=k) log P(h=k), with P(h=k) the running share of class k
         among the predictions. It is the largest where predictions are as frequent as labels, and falls
@@ -607,7 +620,7 @@ class FDivLoss(_ProductLoss):
 
     def _slope_of_log(self, log_ratio: Tensor) -> Tensor:
         """f' of a ratio given by its logarithm."""
-        return self.divergence.derivative(log_ratio.exp())
+        return self.divergence.slope(log_ratio.exp())
 
     def _only(self, what: str, **options: str) -> None:
         for name, needed in options.items():
@@ -669,9 +682,10 @@ class FDivLoss(_ProductLoss):
         own = (log_h + self._log_T.like(z).T[y]).logsumexp(1) - log_prior[y]
         every = (log_h.exp() @ self._T.like(z)).clamp(min=1e-30).log() - log_prior
         g = self._ends[0].continued(self._slope_of_log, every)
-        if math.isfinite(d.domain.high):  # f* of the very end can have an infinite slope
-            g = g.clamp(max=d.domain.high - 1e-6)
-        return self._ends[0].continued(self._slope_of_log, own) - d.conjugate(g) @ prior
+        low, high = d.domain.low, d.domain.high
+        if math.isfinite(low) or math.isfinite(high):  # f* of the very end can have an infinite slope
+            g = g.clamp(low + 1e-6, high - 1e-6)
+        return self._ends[0].continued(self._slope_of_log, own) - d.dual(g) @ prior
 
     def _plugin_difference(self, batch: Batch) -> Tensor:
         """E_P[g*] - E_Q[f*(g*)] of the batch, where g* comes from the running table and is a constant."""
@@ -726,29 +740,45 @@ class FDivLoss(_ProductLoss):
         """The classes that the fixed g of probabilities gives up, see ``fdiv.theory.robustness``."""
         if self.variational == "plugin" or self.score == "logit" or self._T is not None:
             return []
+        prior = torch.as_tensor(prior, dtype=torch.float64)
+        target = self._target(prior)
+        slack = torch.as_tensor(slack, dtype=torch.float64).expand(len(prior))
+        if self._given_prior is None and self._class_weight is not None:  # as errors of the odds p / (1 - p)
+            weighted = self._weighted_prior(prior)
+            slack = slack * weighted * (1 - weighted) / (prior * (1 - prior)).clamp(min=1e-12)
+        if self._weights is not None:
+            slack = slack @ self._weights.values.abs()
+        return lost_classes(self.divergence, target, slack=slack)
+
+    def _target(self, prior: Any) -> np.ndarray:
+        """The prior that the objective is about, from shares of labels: weighted, with T the clean one."""
         if self._given_prior is not None:
             prior = self._given_prior.values
-        return lost_classes(self.divergence, self._clean(prior), slack=slack)
-
-    def _clean(self, prior: Any) -> np.ndarray:
-        """The prior of the labels that the objective is about: with T, the clean ones."""
-        prior = torch.as_tensor(prior, dtype=torch.float64)
+        else:
+            prior = self._weighted_prior(torch.as_tensor(prior, dtype=torch.float64))
         if self._weights is None:
             return prior.numpy()
+        corrected = prior @ self._weights.values
         if self.correction == "paper":  # for uniform noise a multiple of the clean objective
-            corrected = prior @ self._weights.values
-            return _nearest_distribution(corrected / corrected.sum()).numpy()
-        return _nearest_distribution(prior @ self._weights.values).numpy()
+            corrected = corrected / corrected.sum()
+        return _nearest_distribution(corrected).numpy()
+
+    def _weighted_prior(self, prior: Tensor) -> Tensor:
+        """Shares of labels in the world where each class is as frequent as its weight says."""
+        if self._class_weight is None:
+            return prior
+        weighted = prior * self._class_weight.values
+        return weighted / weighted.sum().clamp(min=1e-30)
 
     def _cure(self, prior: Any) -> str:
-        prior = self._clean(prior if self._given_prior is None else self._given_prior.values)
-        fit = [name for name, d in DIVERGENCES.items() if not lost_classes(d, prior)]
-        return f"use {_either(fit)}, or label_prior='balanced'"
+        target = self._target(prior)
+        fit = [name for name, d in DIVERGENCES.items() if not lost_classes(d, target)]
+        return f"use {_either(fit)}, or label_prior='balanced' after a warm-up with cross-entropy"
 
     def _warn_of_imbalance(self, prior: Any, slack: Any = 0.0) -> bool:
         lost = self._losable(prior, slack)
         if lost:
-            shares = self._clean(prior)
+            shares = self._target(prior)
             classes = _listing([f"{k} (share {shares[k]:.2f})" for k in lost])
             warnings.warn(
                 f"{self.divergence.name} cannot predict class {classes}: where labels are so unbalanced its"
@@ -1071,7 +1101,7 @@ def _steep_from(functions: list[Callable[[Tensor], Tensor]], end: float) -> floa
 
 def _over_labels(table: Tensor, y: Tensor) -> Tensor:
     """The expectation over the label of each row: ``table[n, y[n]]`` where labels are certain."""
-    return table.gather(1, y[:, None])[:, 0] if y.ndim == 1 else (table * y).sum(1)
+    return table.gather(1, y[:, None]).squeeze(1) if y.ndim == 1 else (table * y).sum(1)
 
 
 def _expected(function: Callable[[Tensor], Tensor], v: Tensor, y: Tensor) -> Tensor:

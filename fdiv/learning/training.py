@@ -49,6 +49,7 @@ __all__ = ["ORACLE", "RULES", "Run", "TrainingFailed", "fit", "predict", "train"
 EVALUATION_BATCH = 500  # 1000 images of MNIST do not fit a core's cache: half as fast
 STREAMED_BATCH = 250  # of images as large as Clothing1M's
 MEMORY_SAMPLE = 5000
+CHECKPOINT = {"fingerprint", "epoch", "history", "model", "optimiser", "scaler", "loss", "weights"}
 PREPARED = 5000  # images that a network may look at before it is trained, see ``models.prepare``
 Images = Tensor | ImageFiles
 
@@ -369,17 +370,7 @@ class _Session:
         if not path.exists():
             return
         state = read_state(path, self.device)
-        missing = {
-            "fingerprint",
-            "epoch",
-            "history",
-            "model",
-            "optimiser",
-            "scaler",
-            "loss",
-            "weights",
-        } - state.keys()
-        if missing:
+        if missing := CHECKPOINT - state.keys():
             raise OSError(
                 f"{path} is no checkpoint of fdiv (it has no {min(missing)!r}): delete it to start anew"
             )

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from fdiv.arrays import as_array
+from fdiv.arrays import as_array, log
 from fdiv.noise.matrices import check_rate
 from fdiv.noise.votes import votes_to_soft
 
@@ -138,9 +138,7 @@ def _parameters(V: np.ndarray, cast: list[np.ndarray], chance: np.ndarray, smoot
 
 def _log_joint(V: np.ndarray, cast: list[np.ndarray], prior: np.ndarray, T: np.ndarray) -> np.ndarray:
     """log P(class, votes) for each example and class."""
-    with np.errstate(divide="ignore"):
-        log_prior, log_T = np.log(prior), np.log(T)
-    total = np.tile(log_prior, (len(V), 1))
+    log_T, total = log(T), np.tile(log(prior), (len(V), 1))
     for a, rows in enumerate(cast):
         total[rows] += log_T[a].T[V[rows, a]]
     return total

@@ -35,7 +35,8 @@ from typing import Any
 
 import numpy as np
 
-from fdiv.arrays import Labels, as_array, as_labels
+from fdiv.arrays import Labels, as_labels, as_probabilities
+from fdiv.names import choose
 from fdiv.noise.corrupt import Seed
 
 METHODS = ("anchor", "anchor-count", "confident-joint")
@@ -97,9 +98,9 @@ def estimate_transition(
     array([[0.8, 0.2],
            [0.3, 0.7]])
     """
-    P = _posteriors(probabilities)
-    if method not in METHODS:
-        raise ValueError(f"no method is called {method!r}; choose from {', '.join(METHODS)}")
+    P = as_probabilities(probabilities)
+    P /= P.sum(axis=1, keepdims=True)
+    method = choose("method", method, METHODS)
     if bootstrap < 0 or bootstrap == 1:
         raise ValueError(f"bootstrap is {bootstrap}, but a standard error needs 2 or more draws, 0 for none")
     if labels is None and method != "anchor":
@@ -194,18 +195,3 @@ def _warn_of_classes_never_predicted(P: np.ndarray, y: np.ndarray | None) -> Non
             " samples of other classes: train the model longer, or leave these classes out",
             stacklevel=3,
         )
-
-
-def _posteriors(probabilities: Any) -> np.ndarray:
-    """Return float64 rows that sum to 1, where rounding up to half precision is forgiven."""
-    P = as_array(probabilities).astype(np.float64)
-    if P.ndim != 2 or P.shape[0] < 1 or P.shape[1] < 2:
-        raise ValueError(f"probabilities have shape (n, K) with 2 classes or more, not {P.shape}")
-    sums = P.sum(axis=1)
-    bad = np.flatnonzero(~((P >= 0).all(axis=1) & (np.abs(sums - 1) <= 2e-3)))
-    if bad.size:
-        found = f"its smallest entry is {P[bad[0]].min():g} and it sums to {sums[bad[0]]:g}"
-        raise ValueError(
-            f"row {bad[0]} of the probabilities is no distribution ({found}): pass softmax(logits)"
-        )
-    return P / sums[:, None]

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from scipy.special import log_softmax, logsumexp
 
-from fdiv.arrays import Labels, as_array, as_labels
+from fdiv.arrays import Labels, as_labels, as_probabilities, log
 from fdiv.noise.corrupt import Seed
 
 FLOOR = -60.0  # of log-probabilities: what is rarer is as good as impossible
@@ -88,13 +88,8 @@ def count_wrong_labels(
     >>> round(found.count), found.disagreements, bool(found.low <= 10 <= found.high)
     (10, 10, True)
     """
-    P = as_array(probabilities).astype(np.float64)
-    if P.ndim != 2 or P.shape[1] < 2 or not len(P):
-        raise ValueError(f"probabilities have shape (n, K) with 2 classes or more, not {P.shape}")
-    if not (np.isfinite(P).all() and (P >= 0).all() and np.allclose(P.sum(1), 1, atol=2e-3)):
-        raise ValueError("each row of probabilities must be 0 or more and sum to 1: pass softmax(logits)")
-    with np.errstate(divide="ignore"):
-        return from_logits(np.log(P), labels, confidence=confidence, draws=draws, seed=seed)
+    logits = log(as_probabilities(probabilities))
+    return from_logits(logits, labels, confidence=confidence, draws=draws, seed=seed)
 
 
 def from_logits(
@@ -108,8 +103,8 @@ def from_logits(
     (10, [[0.9, 0.1], [0.1, 0.9]])
     """
     z = np.asarray(logits, dtype=np.float64)
-    if z.ndim != 2 or z.shape[1] < 2 or not len(z) or np.isnan(z).any():
-        raise ValueError(f"logits must be numbers of shape (n, K), none of them nan, not of shape {z.shape}")
+    if z.ndim != 2 or z.shape[1] < 2 or not len(z) or np.isposinf(z).any() or np.isnan(z).any():
+        raise ValueError(f"logits must be numbers of shape (n, K), no nan and no inf, not of shape {z.shape}")
     z = np.maximum(log_softmax(z, axis=1), FLOOR)
     n, K = z.shape
     y = as_labels(labels, K)
@@ -154,8 +149,7 @@ def from_logits(
 
 def _posterior(z: np.ndarray, y: np.ndarray, T: np.ndarray, b: float) -> np.ndarray:
     """P(clean class | x, noisy label), by Bayes' rule."""
-    with np.errstate(divide="ignore"):
-        log_joint = log_softmax(b * z, axis=1) + np.log(T).T[y]
+    log_joint = log_softmax(b * z, axis=1) + log(T).T[y]
     return np.exp(log_joint - logsumexp(log_joint, axis=1, keepdims=True))
 
 

@@ -14,13 +14,8 @@ from fdiv.names import choose
 
 # The classes that look alike, as the field takes them since Patrini et al. (2017): where each is mislabelled.
 ALIKE = {
-    "cifar-10": {
-        9: 1,
-        2: 0,
-        4: 7,
-        3: 5,
-        5: 3,
-    }  # truck -> automobile, bird -> airplane, deer -> horse, cat <-> dog
+    # truck -> automobile, bird -> airplane, deer -> horse, cat <-> dog
+    "cifar-10": {9: 1, 2: 0, 4: 7, 3: 5, 5: 3}
 }
 
 

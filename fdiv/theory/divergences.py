@@ -191,14 +191,32 @@ def _table(name: str, x: Any, dim: int | tuple[int, ...] | None) -> Tensor:
     return x
 
 
+# In float64 these keep every digit, also near their zeros. In float32, in which losses compute them at every
+# step, errors are as small as the rounding of 1 instead, for a sixteenth of the time on a CPU.
+
+
+def _expm1(x: Tensor) -> Tensor:
+    return torch.expm1(x) if x.dtype == torch.float64 else x.exp() - 1
+
+
+def _log1p(x: Tensor) -> Tensor:
+    return torch.log1p(x) if x.dtype == torch.float64 else (x + 1).log()
+
+
+def _half_tanh(x: Tensor) -> Tensor:
+    return torch.tanh(x) / 2 if x.dtype == torch.float64 else torch.sigmoid(2 * x) - 0.5
+
+
 class _LogMeanExp(torch.autograd.Function):
-    """log((1 + e^v) / 2), keeping its relative accuracy where it crosses 0; with one pass for its slope."""
+    """log((1 + e^v) / 2), with one pass for its slope."""
 
     generate_vmap_rule = True
 
     @staticmethod
     def forward(v: Tensor) -> Tensor:
-        return v.relu() + torch.log1p(torch.expm1(-v.abs()) / 2)
+        if v.dtype == torch.float64:
+            return v.relu() + torch.log1p(torch.expm1(-v.abs()) / 2)
+        return v.relu() - torch.sigmoid(v.abs()).log() - LOG2
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor], output: Tensor) -> None:
@@ -226,11 +244,11 @@ class _LogRatio(torch.autograd.Function):
     @staticmethod
     def forward(u: Tensor) -> Tensor:
         up = u.clamp(min=0)
-        s = up - torch.tanh(up / 2) - torch.log1p((-u).clamp(min=0))
-        for _ in range(3):
+        s = up - 2 * _half_tanh(up / 2) - _log1p((-u).clamp(min=0))
+        for _ in range(3 if u.dtype == torch.float64 else 2):
             w = torch.exp(-s)
             s = s + (u - s + w - 1) / (1 + w)
-        return s + (u - s + torch.expm1(-s)) / (1 + torch.exp(-s))  # expm1 is slow, and exact near 0
+        return s + (u - s + _expm1(-s)) / (1 + torch.exp(-s))
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor], output: Tensor) -> None:
@@ -245,7 +263,7 @@ class _LogRatio(torch.autograd.Function):
 def _jeffrey_conjugate(u: Tensor) -> Tensor:
     """W + 1/W + u - 2 with W = W(e^{1-u}), as v - 1 + log v: two terms of one sign, so that none cancels."""
     s = _LogRatio.apply(u)
-    return torch.expm1(s) + s
+    return _expm1(s) + s
 
 
 DIVERGENCES: Registry[Divergence] = Registry(
@@ -262,8 +280,8 @@ DIVERGENCES: Registry[Divergence] = Registry(
             on_line=True,
             dual=lambda u: u,
             domain=Interval(-0.5, 0.5, low_closed=True, high_closed=True),
-            activation=lambda v: torch.tanh(v) / 2,
-            conjugate_of_activation=lambda v: torch.tanh(v) / 2,
+            activation=_half_tanh,
+            conjugate_of_activation=_half_tanh,
             robust_in_paper=True,
         ),
         Divergence(
@@ -272,9 +290,9 @@ DIVERGENCES: Registry[Divergence] = Registry(
             colour="#D55E00",
             aliases=("jensen-shannon", "jenson-shannon"),
             generator=lambda v: v * (v.log() - torch.log1p((v - 1) / 2)) - torch.log1p((v - 1) / 2),
-            slope=lambda v: v.log() - torch.log1p((v - 1) / 2),
+            slope=lambda v: v.log() - _log1p((v - 1) / 2),
             at_zero=LOG2,
-            dual=lambda u: -torch.log1p(-torch.expm1(u)),
+            dual=lambda u: -_log1p(-_expm1(u)),
             domain=Interval(high=LOG2),
             activation=lambda v: -_log_mean_exp(-v),
             conjugate_of_activation=_log_mean_exp,
@@ -291,8 +309,8 @@ DIVERGENCES: Registry[Divergence] = Registry(
             at_zero=1.0,
             dual=lambda u: u / (1 - u),
             domain=Interval(high=1.0),
-            activation=lambda v: -torch.expm1(-v),
-            conjugate_of_activation=torch.expm1,
+            activation=lambda v: -_expm1(-v),
+            conjugate_of_activation=_expm1,
             printed_decreasing=True,
             robust_in_paper=False,
             note="The full table prints g_f = 1 - e^v, which decreases; 1 - e^-v is used here.",
@@ -324,8 +342,8 @@ DIVERGENCES: Registry[Divergence] = Registry(
             at_zero=math.inf,
             dual=lambda u: 2 * u / (1 + (1 - u).sqrt()),
             domain=Interval(high=1.0, high_closed=True),
-            activation=lambda v: -torch.expm1(-v),
-            conjugate_of_activation=lambda v: -2 * torch.expm1(-v / 2),
+            activation=lambda v: -_expm1(-v),
+            conjugate_of_activation=lambda v: -2 * _expm1(-0.5 * v),
             printed_decreasing=True,
             robust_in_paper=False,
             note="The full table prints g_f = 1 - e^v, which decreases; 1 - e^-v is used here. f*(1) = 2.",

@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from waiting import PATIENCE
 
 SCREENSHOTS = Path(__file__).resolve().parents[2] / "runs" / "screenshots"
 FLAGS = [
@@ -26,6 +27,14 @@ def browser():
         pytest.skip("there is no chromium on this machine")
     with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        new_context = browser.new_context
+
+        def patient(**options):
+            context = new_context(**options)
+            context.set_default_timeout(1000 * PATIENCE)
+            return context
+
+        browser.new_context = patient
         yield browser
         browser.close()
 

@@ -11,13 +11,13 @@ import socket
 import statistics
 import subprocess
 import sys
-import time
 import urllib.request
 from functools import partial
 from types import SimpleNamespace
 
 import nbformat
 import pytest
+from waiting import PATIENCE, wait_for
 
 from fdiv.course.notebooks import FOLDER, pair_differences
 from fdiv.course.pages import PLOTLY
@@ -50,7 +50,6 @@ NEWS = "@jupyterlab/apputils-extension/notification.jupyterlab-settings"  # a qu
 TOKEN = "reader"
 PANEL = ".jp-NotebookPanel .jp-WindowedPanel-outer"
 BUSY = "() => [...document.querySelectorAll('.jp-InputPrompt')].some(one => one.textContent.includes('[*]'))"
-START, RUN, MOVE = 60, 240, 10  # seconds at most
 # JupyterLab draws a figure a second time and makes a picture of it; a hand moves again when that is done.
 REST = "() => new Promise(rested => setTimeout(() => requestIdleCallback(rested), 100))"
 # What the figure of a cell shows, null while it is replaced; and the ms from a key press to another figure.
@@ -127,11 +126,11 @@ def server(browser, tmp_path_factory):
     )  # fmt: skip
     address = f"http://127.0.0.1:{port}"
     try:
-        wait_until(lambda: answers(f"{address}/api?token={TOKEN}"), START, f"see {home / 'log'}")
+        wait_for(lambda: answers(f"{address}/api?token={TOKEN}"), f"see {home / 'log'}")
         yield SimpleNamespace(address=address, folder=home / "notebooks")
     finally:
         process.terminate()
-        process.wait(timeout=30)
+        process.wait(timeout=PATIENCE)
         log.close()
 
 
@@ -143,18 +142,11 @@ def answers(url: str) -> bool:
         return False
 
 
-def wait_until(condition, seconds: float, what: str) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, f"not within {seconds} s: {what}"
-        time.sleep(0.2)
-
-
 @pytest.fixture(scope="module")
 def lab(browser, server, screenshots):
     """The notebook, opened and run to its end."""
     with opened(browser, server, NAME) as page:
-        page.wait_for_selector(".jp-NotebookPanel .jp-RenderedMarkdown h1", timeout=START * 1000)
+        page.wait_for_selector(".jp-NotebookPanel .jp-RenderedMarkdown h1")
         page.screenshot(path=screenshots / "lab_opened.png")
         run_all(page)
         for question in page.get_by_role("button", name="show me").all():
@@ -178,7 +170,7 @@ def opened(browser, server, name):
     context = browser.new_context(viewport={"width": 1400, "height": 1000})
     page = context.new_page()
     page.goto(f"{server.address}/lab/workspaces/{name}/tree/{name}.ipynb?token={TOKEN}")  # no other tab
-    page.wait_for_selector("#jp-main-statusbar >> text=/\\| Idle$/", timeout=START * 1000)
+    page.wait_for_selector("#jp-main-statusbar >> text=/\\| Idle$/")
     yield page
     context.close()
 
@@ -187,8 +179,8 @@ def run_all(page) -> None:
     """Run > Run All Cells, and wait for the last."""
     page.click(".lm-MenuBar-itemLabel >> text=Run")
     page.click("li[data-command='runmenu:run-all']")
-    page.wait_for_function(BUSY, timeout=START * 1000)
-    page.wait_for_function(f"() => !({BUSY})()", timeout=RUN * 1000)
+    page.wait_for_function(BUSY)
+    page.wait_for_function(f"() => !({BUSY})()")
 
 
 def is_whole(path) -> bool:
@@ -205,9 +197,9 @@ def test_every_cell_ran_without_an_error(lab, server):
     twin = server.folder / f"{NAME}.ipynb"
     before = twin.stat().st_mtime_ns
     lab.keyboard.press("Control+s")
-    wait_until(lambda: twin.stat().st_mtime_ns > before and is_whole(twin), MOVE, "saved")
+    wait_for(lambda: twin.stat().st_mtime_ns > before and is_whole(twin), "saved")
     source = server.folder / f"{NAME}.py"
-    wait_until(lambda: pair_differences(source) == [], MOVE, "the text written too, and equal")
+    wait_for(lambda: pair_differences(source) == [], "the text written too, and equal")
     notebook = nbformat.read(twin, as_version=4)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))
@@ -239,7 +231,7 @@ def interactive_cells(page):
 def controls(cell) -> list:
     """What a hand can move in a cell: the handle of a slider, a menu, a check box."""
     cell.scroll_into_view_if_needed()
-    cell.locator(".js-plotly-plot .main-svg").first.wait_for(timeout=MOVE * 1000)
+    cell.locator(".js-plotly-plot .main-svg").first.wait_for()
     return cell.locator(".noUi-handle, .widget-dropdown select, .widget-checkbox input").all()
 
 
@@ -249,7 +241,7 @@ def moved(page, control) -> list[float | None]:
     waits = []
     for move in there_and_back(page, control):
         page.evaluate(REST)
-        cell.evaluate(WATCH, 1000 * MOVE)
+        cell.evaluate(WATCH, 1000 * PATIENCE)
         move()
         waits.append(cell.evaluate("cell => cell.answer"))
     return waits
@@ -291,23 +283,21 @@ def test_every_kind_of_control_moves_its_figure_on_axes_that_stay(kinds, screens
 def test_a_figure_that_grew_is_shown_once_and_whole(kinds):
     cell = kinds.locator(".jp-CodeCell").nth(1)
     cell.scroll_into_view_if_needed()
-    cell.locator(".js-plotly-plot .main-svg").first.wait_for(timeout=MOVE * 1000)
+    cell.locator(".js-plotly-plot .main-svg").first.wait_for()
     shown = "cell => [...cell.querySelectorAll('.js-plotly-plot')].map(one => one._fullData[0].y.length)"
-    wait_until(lambda: cell.evaluate(shown) == [5], MOVE, "one figure with five points")
+    wait_for(lambda: cell.evaluate(shown) == [5], "one figure with five points")
 
 
 def test_the_kernel_hears_what_the_reader_does(kinds, server, screenshots):
     told = server.folder / "told.json"
     entry = kinds.get_by_role("slider", name="Selected entry")
     entry.scroll_into_view_if_needed()
-    kinds.wait_for_function(
-        "() => document.querySelectorAll('.fdiv-fig canvas').length >= 11", timeout=30_000
-    )
-    wait_until(told.exists, MOVE, "the kernel has heard of the first state")
+    kinds.wait_for_function("() => document.querySelectorAll('.fdiv-fig canvas').length >= 11")
+    wait_for(told.exists, "the kernel has heard of the first state")
     entry.focus()
     for _ in range(3):
         entry.press("ArrowRight")
-    wait_until(lambda: ", 0.43, 0]" in told.read_text(), MOVE, "three steps of a hundredth each")
+    wait_for(lambda: ", 0.43, 0]" in told.read_text(), "three steps of a hundredth each")
     kinds.screenshot(path=screenshots / "lab_figures_light.png")
     kinds.evaluate("document.body.dataset.jpThemeLight = 'false'")
     kinds.wait_for_function(
@@ -324,7 +314,7 @@ def test_the_figure_shows_what_the_slider_says(lab):
     for _ in range(5):
         lab.keyboard.press("ArrowLeft")
     title = "cell => cell.querySelector('.js-plotly-plot')?.layout.title.text ?? ''"
-    wait_until(lambda: "epoch 95" in cell.evaluate(title), MOVE, "the epoch of the slider")
+    wait_for(lambda: "epoch 95" in cell.evaluate(title), "the epoch of the slider")
     lab.wait_for_timeout(1500)
     assert "epoch 95" in cell.evaluate(title)
     assert cell.locator(".js-plotly-plot").count() == 1, "the old figure is gone"
@@ -335,14 +325,18 @@ def test_every_figure_is_drawn(lab, screenshots):
     stored = nbformat.read(FOLDER / f"{NAME}.ipynb", as_version=4)
     wanted = sum(PLOTLY in o.get("data", {}) for cell in stored.cells for o in cell.get("outputs", []))
     scroll = f"top => document.querySelector('{PANEL}').scrollTop = top"
-    for number, top in enumerate(
-        range(0, lab.evaluate(f"document.querySelector('{PANEL}').scrollHeight"), 850)
-    ):
-        lab.evaluate(scroll, top)
-        lab.wait_for_timeout(200)
-        lab.screenshot(path=screenshots / f"lab_00_{number:02d}.png")
     drawn = lab.locator(".js-plotly-plot", has=lab.locator(".mlayer :is(path, image)"))
-    assert drawn.count() == wanted
+
+    def go_through():
+        for number, top in enumerate(
+            range(0, lab.evaluate(f"document.querySelector('{PANEL}').scrollHeight"), 850)
+        ):
+            lab.evaluate(scroll, top)
+            lab.wait_for_timeout(200)
+            lab.screenshot(path=screenshots / f"lab_00_{number:02d}.png")
+        return drawn.count() == wanted
+
+    wait_for(go_through, f"{wanted} figures")
 
 
 ASK = """from fdiv.course import predict

@@ -8,6 +8,7 @@ import nbformat
 import plotly.graph_objects as go
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from waiting import wait_for
 
 from fdiv.course.notebooks import FOLDER
 from fdiv.course.pages import PLOTLY, build
@@ -17,8 +18,13 @@ from fdiv.course.site.shell import LOOK_UP
 pytestmark = pytest.mark.browser
 NAMES = sorted(path.stem for path in FOLDER.glob("[0-9][0-9]_*.ipynb"))
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
-READY = """() => window.MathJax?.startup?.promise.then(() =>
-  [...document.querySelectorAll('.plotly-graph-div')].every(figure => figure._fullLayout))"""
+# Every formula set, every figure drawn: most of them wait until the reader comes near, or prints.
+READY = """() => {
+  dispatchEvent(new Event('beforeprint'));
+  return [...document.querySelectorAll('.plotly-graph-div')].every(figure => figure._fullLayout)
+    && (!document.querySelector('script[src$="mathjax.js"]')
+      || window.MathJax?.startup?.promise?.then(() => true));
+}"""
 # What a figure shows, as text; numbers may come packed in base64, as Python stored them, or as a list.
 SHOWN = """figure => {
   const kinds = {f8: Float64Array, f4: Float32Array, i4: Int32Array, u4: Uint32Array, i2: Int16Array,
@@ -82,7 +88,9 @@ def small(tmp_path_factory):
     second = [
         new_markdown_cell(
             "# 01 · Second: two\n\n**The question.** And now?\n\n## 1 Zeppelins\n\nIn its title."
-        )
+        ),
+        new_markdown_cell("\n\n".join([WORDS] * 6)),
+        new_code_cell("draw()", outputs=[figure()]),
     ]
     for name, cells in {"00_first": first, "01_second": second}.items():
         nbformat.write(new_notebook(cells=cells), folder / f"{name}.ipynb")
@@ -104,7 +112,7 @@ def watched(page):
 
 def opened(page, folder: Path, name: str):
     page.goto((folder / f"{name}.html").as_uri())
-    page.wait_for_function(READY, timeout=30_000)
+    page.wait_for_function(READY)
     return page
 
 
@@ -163,6 +171,34 @@ def test_a_prediction_is_made_with_the_keyboard_alone(reader):
     assert reader.evaluate("document.activeElement.textContent") == "Ask me again"
 
 
+# ------------------------------------------------------------------ figures
+
+
+def test_plotly_waits_until_a_figure_comes_near(browser, small):
+    context = browser.new_context(viewport=DESKTOP)
+    page = context.new_page()
+    seen = watched(page)
+    page.goto((small / "01_second.html").as_uri())
+    page.wait_for_timeout(500)
+    assert not [url for url in seen.asked if "plotly" in url]
+    place = page.locator(".plotly-graph-div")
+    before = place.bounding_box()["height"]
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    page.wait_for_selector(".plotly-graph-div .main-svg")
+    assert place.bounding_box()["height"] == before, "room was kept, so that nothing jumps"
+    assert seen.complaints == []
+    context.close()
+
+
+def test_a_figure_keeps_its_height_when_the_window_changes(reader):
+    """Also one that is still hidden behind a question."""
+    for height in (1400, 500):
+        reader.set_viewport_size({"width": 1010, "height": height})
+        reader.wait_for_function("() => document.querySelector('.plotly-graph-div')._fullLayout.width < 780")
+    reader.get_by_role("button", name="Show me").click()
+    assert reader.locator(".plotly-graph-div").bounding_box()["height"] == 380
+
+
 # ------------------------------------------------------------------ contents, ticks, search, terms
 
 
@@ -173,7 +209,7 @@ def test_contents_stay_in_sight_and_mark_where_the_reader_is(reader):
     assert now() == "1 Look"
     reader.locator(".contents a", has_text="2 Then").click()
     reader.wait_for_function(
-        "() => document.querySelector('.contents [aria-current]').textContent === '2 Then'", timeout=5_000
+        "() => document.querySelector('.contents [aria-current]').textContent === '2 Then'"
     )
     box = reader.locator(".contents").bounding_box()
     assert 0 <= box["y"] < 100
@@ -181,7 +217,7 @@ def test_contents_stay_in_sight_and_mark_where_the_reader_is(reader):
     assert 50 <= heading["y"] < 400, "below the bar"
     reader.evaluate("scrollTo(0, document.body.scrollHeight)")
     reader.wait_for_function(
-        "() => document.querySelector('.contents [aria-current]').textContent === 'Summary'", timeout=5_000
+        "() => document.querySelector('.contents [aria-current]').textContent === 'Summary'"
     )
 
 
@@ -353,9 +389,7 @@ def move_every_control(page, notebook: Path) -> None:
 
 
 def moved(page, figure, before: str) -> None:
-    page.wait_for_function(
-        f"([figure, before]) => ({SHOWN})(figure) !== before", arg=[figure, before], timeout=20_000
-    )
+    page.wait_for_function(f"([figure, before]) => ({SHOWN})(figure) !== before", arg=[figure, before])
 
 
 @pytest.mark.parametrize("name", [*NAMES, "index", *LOOK_UP])
@@ -375,9 +409,10 @@ def test_a_page_can_be_read_in_either_theme_and_on_a_phone(browser, whole, scree
         move_every_control(page, whole / f"{name}.ipynb")
     page.set_viewport_size(PHONE)
     page.wait_for_timeout(600)  # plotly redraws a moment after the window has changed
-    assert page.evaluate(SIDEWAYS) <= 0
-    assert page.evaluate(OUTSIDE) == []
-    assert page.evaluate(STUCK) == [], "wider than the phone, and cannot be moved"
+    wait_for(lambda: page.evaluate(SIDEWAYS) <= 0, "nothing is wider than the phone", 20)
+    wait_for(lambda: page.evaluate(OUTSIDE) == [], f"outside: {page.evaluate(OUTSIDE)}", 20)
+    stuck = page.evaluate(STUCK)
+    wait_for(lambda: page.evaluate(STUCK) == [], f"wider than the phone, and cannot be moved: {stuck}", 20)
     page.screenshot(path=screenshots / f"page_{name}_phone_dark.png", full_page=True)
     assert [url for url in seen.asked if not url.startswith(("file:", "data:", "blob:"))] == []
     assert seen.complaints == []

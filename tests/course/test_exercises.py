@@ -6,12 +6,15 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from scipy import stats
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
 
+from fdiv import noise
 from fdiv.course import exercises
 from fdiv.course.exercises import (
     Exercise,
@@ -197,10 +200,25 @@ def covariance(a, r):
     return float(np.cov(a, r, bias=True)[0, 1])
 
 
-def counted(suspicion, wrong, threshold):
-    """Precision and recall, as exercise 3 of notebook 04 wants them."""
-    checked = [w for s, w in zip(suspicion, wrong, strict=True) if s > threshold]
-    return sum(checked) / len(checked), sum(checked) / sum(wrong)
+def pairs_in_order(suspicion, wrong, tie):
+    """How many pairs of a wrong and a right label are in order; the second number is that of all pairs."""
+    bad, good = ([s for s, w in zip(suspicion, wrong, strict=True) if w == kind] for kind in (True, False))
+    return sum((b > g) + tie * (b == g) for b in bad for g in good), len(bad) * len(good)
+
+
+def share_in_order(suspicion, wrong, tie):
+    found, pairs = pairs_in_order(suspicion, wrong, tie)
+    return found / pairs
+
+
+def top_of(d, eta, prior, second=1.0, largest=True):
+    """Where the objective of notebook 03 peaks for two labels, with the second term weighted."""
+    t = torch.linspace(0, 1, 501, dtype=torch.float64)
+    heights = sum(
+        e * d.activation(v) - second * p * d.conjugate_of_activation(v)
+        for v, e, p in zip((t, 1 - t), eta, prior, strict=True)
+    )
+    return t[heights.argmax() if largest else heights.argmin()]
 
 
 def checked(score, check, harm, left):
@@ -298,6 +316,11 @@ WRONG = [
     (nb03.clean_vd, lambda P, g, d, t: undone(P, g, d @ t.T, t), "to f*(g), too"),
     (nb03.clean_vd, lambda P, g, d, t: (P * ((g - d) @ t.inverse().T)).sum(), "product of the margins"),
     (nb03.clean_vd, lambda P, g, d, t: 0.5, "yours is 0.500000"),
+    (nb03.noisy_table, lambda p, t: ((p @ t)[:2], p.sum(0)), "keep its shape (3, 3), yours is (2, 3)"),
+    (nb03.peak, lambda d, e, p: 1 - top_of(d, e, p), "where the objective is smallest"),
+    (nb03.peak, lambda d, e, p: top_of(d, e, p, second=0), "the first term alone"),
+    (nb03.peak, lambda d, e, p: e[0], "the top is at t = 0.00; yours is at 0.30, and lower"),
+    (nb03.peak, lambda d, e, p: 2.0, "the place of the top, a t from 0 to 1"),
     (nb03.bad_but_informative, lambda: torch.ones(2, 2), "probabilities that sum to 1"),
     (nb03.bad_but_informative, lambda: torch.tensor([[0.1, 0.2], [0.6, 0.1]]), "must be balanced"),
     (
@@ -315,6 +338,7 @@ WRONG = [
     (nb02.pair_flips, lambda k, e: 0.0, "a matrix of shape (4, 4), not ()"),
     (nb02.largest_symmetric_rate, lambda k: 0.5, "one half holds for two classes"),
     (nb02.largest_symmetric_rate, lambda k: 1 / k, "what remains on the diagonal"),
+    (nb02.largest_symmetric_rate, lambda k: 100 - 100 / k, "that is percent"),
     (nb02.largest_symmetric_rate, lambda k: 0.9, "for 2 classes it is 0.5, yours is 0.9"),
     (nb02.estimate_T, lambda c, n, k: counts(c, n), "these are counts"),
     (nb02.estimate_T, lambda c, n, k: counts(c, n) / len(c), "you divided by all labels"),
@@ -323,6 +347,8 @@ WRONG = [
     (nb02.worst_noise, lambda k: np.eye(k), "the right label is not beaten in class 0"),
     (nb02.worst_noise, lambda k: np.roll(np.eye(k), 1, 1), "but 100% of the labels are wrong"),
     (nb02.worst_noise, lambda k: 0.4 * np.eye(k), "row 0 sums to 0.4"),
+    (nb02.worst_noise, lambda k: [[1, 2], [3]], "a matrix of"),
+    (nb02.worst_noise, lambda k: 2 * np.eye(k) - np.roll(np.eye(k), 1, 1), "an entry is negative"),
     (nb02.worst_noise, lambda k: 0.5, "a matrix of shape (2, 2), not ()"),
     (nb02.worst_noise, lambda k: np.eye(k)[np.arange(k) ^ 1] if k % 2 == 0 else np.eye(k), "are wrong"),
     (
@@ -340,9 +366,21 @@ WRONG = [
     (nb04.derangement, lambda n: torch.arange(n), "2 of the images kept their own label"),
     (nb04.derangement, lambda n: torch.zeros(n), "every index from 0 to 1 must occur once"),
     (nb04.derangement, lambda n: torch.arange(n).roll(1), "draw it at random"),
-    (nb04.precision_and_recall, lambda s, w, t: counted(s, w, t)[::-1], "return precision first"),
-    (nb04.precision_and_recall, lambda s, w, t: counted(s, w, t)[:1] * 2, "by all wrong labels"),
-    (nb04.precision_and_recall, lambda s, w, t: (0, 0), "0.667 and 0.5, yours are 0 and 0"),
+    (nb04.product_term, lambda z, p, d: (d.conjugate_of_activation(z.softmax(1)) * p).sum(1), "by a mean"),
+    (
+        nb04.product_term,
+        lambda z, p, d: (d.conjugate_of_activation(z.softmax(0)) * p).sum(1).mean(),
+        "along dim=1",
+    ),
+    (nb04.auroc, lambda s, w: share_in_order(s, w, 0), "one half, not nothing"),
+    (nb04.auroc, lambda s, w: share_in_order(s, w, 1), "one half, not a whole win"),
+    (nb04.auroc, lambda s, w: 1 - share_in_order(s, w, 0.5), "turn the comparison round"),
+    (nb04.auroc, lambda s, w: pairs_in_order(s, w, 0.5)[0], "how many pairs there are"),
+    (nb04.auroc, lambda s, w: pairs_in_order(s, w, 0.5)[0] / len(s) ** 2, "not by all pairs"),
+    (nb04.auroc, lambda s, w: 0.5, "7 and a tie are in order, 0.625; yours is 0.5"),
+    (nb04.auroc, lambda s, w: 0.625, "it must be 1"),
+    (nb04.worth_checking, lambda s, c, h: [s > 0.5 for s in s], "the indices, and the cost"),
+    (nb04.worth_checking, lambda s, c, h: ([x * h > c for x in s], 0), "yes or no for each"),
     (nb04.worth_checking, lambda s, c, h: ([2], 0), "one half is not the threshold"),
     (nb04.worth_checking, lambda s, c, h: ([0], 0), "check [1, 2, 4], not [0]"),
     (nb04.worth_checking, lambda s, c, h: checked(s, c, h, 0), "the labels you leave cost"),
@@ -370,7 +408,9 @@ WRONG = [
     (nb14.submission, lambda X, y: None, "return a fitted classifier"),
     (nb14.submission, lambda X, y: DummyClassifier().fit(X, y), "of the held-back digits are right"),
     (nb14.submission, lambda X, y: LogisticRegression(max_iter=300).fit(X, y), "cross-entropy follows them"),
-    (nb09.survivors, lambda a, b, k: (True, True), "return three booleans, not 2"),
+    (nb09.survivors, lambda a, b, k: (True, True), "fit, subtract, divide, not 2"),
+    (nb09.survivors, lambda a, b, k: {"fit": True}, "return three booleans"),
+    (nb09.survivors, lambda a, b, k: (0.3, 0.5, 0.7), "prefer the own label"),
     (nb09.survivors, lambda a, b, k: (a < 0.5,) * 3, "not equally frequent among all images"),
     (nb09.survivors, lambda a, b, k: (a < 0.5, True, True), "'subtract' is False, not True"),
     (nb09.survivors, lambda a, b, k: (a < 0.5, a < 0.5, a + b < 1), "'subtract' is True, not False"),
@@ -379,6 +419,7 @@ WRONG = [
     (nb13.bridge, lambda p, q: (p**q - 1) / q, "the sign is exchanged"),
     (nb13.bridge, lambda p, q: 1 - p, "it is 1.0000, yours is 0.7500"),
     (nb13.survivors, lambda T: None, "is there a return"),
+    (nb13.survivors, lambda T: T.argmax(1) == np.arange(len(T)), "yes or no for each"),
     (nb13.survivors, lambda T: range(len(T)), "these are [1, 2], yours are [0, 1, 2]"),
     (nb13.survivors, lambda T: np.flatnonzero(T.diagonal() > 0.5), "more than one half is not needed"),
     (nb13.survivors, lambda T: [j for j in range(len(T)) if T[:, j].argmax() == j], "down a column"),
@@ -394,6 +435,7 @@ WRONG = [
     (nb05.regret_of, lambda s, a: 0.0, "it is 0.4, yours is 0"),
     (nb05.noisy_accuracy, lambda a, e, q: (1 - sum(e)) * a, "now and then: add that"),
     (nb05.noisy_accuracy, lambda a, e, q: a, "it is 0.77, yours is 1"),
+    (nb05.paired_difference, lambda a, b: np.mean(a) - np.mean(b), "then its standard error"),
     (nb05.paired_difference, lambda a, b: (np.mean(b) - np.mean(a), 0), "first minus second"),
     (nb05.paired_difference, lambda a, b: (0, 0), "the mean difference is 0.0175"),
     (nb05.paired_difference, lambda a, b: unpaired(a, b), "ignores the pairing"),
@@ -402,6 +444,7 @@ WRONG = [
     (nb05.paired_difference, lambda a, b: spread(a, b, 1, 4), "the standard error is"),
     (nb05.told_apart, lambda rows: apart(rows, 2**0.5), "yours lacks the division"),
     (nb05.told_apart, lambda rows: apart(rows, 0), "every difference counts in yours"),
+    (nb05.told_apart, lambda rows: 3, "a list of pairs (i, j)"),
     (nb05.told_apart, lambda rows: [], "for 12 settings the pairs are"),
     (nb06.value_of_certain, lambda d, a, k: joint_alone(d, a), "that is the joint term alone"),
     (nb06.value_of_certain, lambda d, a, k: joint_alone(d, a) - dual_alone(d, a), "agree once in K"),
@@ -425,6 +468,7 @@ WRONG = [
     (nb07.smallest_batch, lambda k: 1000, "enough for 2 classes, but so are 999"),
     (nb07.smallest_batch, lambda k: 6.5, "a batch is a whole number"),
     (nb07.misled_classes, lambda T: [i for i in range(4) if T[:, i].argmax() != i], "are columns"),
+    (nb07.misled_classes, lambda T: T.argmax(1) != np.arange(4), "yes or no for each"),
     (nb07.misled_classes, lambda T: [0], "the classes are [0, 3], yours are [0]"),
     (nb08.noisy_agreement, lambda a, r, k: averaged_first(a, r, k), "average after multiplying"),
     (nb08.noisy_agreement, lambda a, r, k: np.mean(np.multiply(a, 1 - np.array(r))), "now and then"),
@@ -469,7 +513,9 @@ WRONG = [
     (nb11.suspicious_rows, lambda T, n: np.flatnonzero(abs(T.sum(1) - 1) > 1e-9), "row 2 sums to 0.99"),
     (nb11.suspicious_rows, lambda T, n: [1, 3], "may be off by 0.15"),
     (nb11.suspicious_rows, lambda T, n: [0], "the rows are [1, 3]; yours are [0]"),
-    (nb11.suspicious_rows, lambda T, n: None, "a list of row numbers"),
+    (nb11.suspicious_rows, lambda T, n: None, "a list of numbers"),
+    (nb11.suspicious_rows, lambda T, n: abs(T.sum(1) - 1) > 0.05, "yes or no for each"),
+    (nb11.suspicious_rows, lambda T, n: [1, 7], "a whole number from 0 to 3"),
     (nb12.better_then_worse, lambda: [0.0, 0.5, 1.0], "ahead by 0.000 only"),
     (nb12.better_then_worse, lambda: [0.2, 0.4, 0.9], "ahead by -0.067 only"),
     (nb12.better_then_worse, lambda: [0.0, 0.0, 1.0], "it is not behind: +"),
@@ -510,11 +556,77 @@ WRONG = [
     (nb00.memorised_share, lambda p, n, c: (p == c)[n != c].double().mean(), "resisted"),
     (nb00.memorised_share, lambda p, n, c: torch.tensor(0.5), "0.667; yours is 0.500"),
     (nb00.precision_and_recall, lambda p, n, c: 0.5, "return two numbers"),
+    (nb00.precision_and_recall, lambda p, n, c: (50, 33), "these are percent"),
     (nb00.precision_and_recall, lambda p, n, c: (1 / 3, 1 / 2), "the two are exchanged"),
     (nb00.precision_and_recall, lambda p, n, c: (1 / 8, 1 / 3), "you divided by all labels"),
     (nb00.precision_and_recall, lambda p, n, c: (1.0, 1 / 3), "precision 0.5; yours is 1.000"),
     (nb00.precision_and_recall, lambda p, n, c: (0.5, 1.0), "recall 0.333; yours is 1.000"),
 ]
+
+
+def noisy_and_prior(P, T):
+    return P @ T, (P @ T).sum(0)
+
+
+def rules(e1, e2, K):
+    own, other = (1 - e1 + e2) / K, (1 - e2 + e1) / K
+    return [1 - e1 > e1, 1 - e1 - own > e1 - other, (1 - e1) / own > e1 / other]
+
+
+# The same right answer in another form: float32, NumPy, plain lists, another road to it.
+RIGHT = [
+    (nb00.noise_rate, lambda c, n: (c != n).float().mean()),
+    (nb00.noise_rate, lambda c, n: np.mean(c.numpy() != n.numpy())),
+    (nb00.memorised_share, lambda p, n, c: (p == n)[c != n].float().mean()),
+    (nb00.precision_and_recall, lambda p, n, c: torch.tensor([0.5, 1 / 3])),
+    (nb00.precision_and_recall, lambda p, n, c: [0.5, 1 / 3]),
+    (nb01.flat_kl, lambda r: (r * r.log() - r + 1).float().numpy()),
+    (nb01.pearson_conjugate, lambda u: np.where(u < -2, -1, u + u**2 / 4)),
+    (nb01.total_variation_witness, lambda p, q: [0.5 if a > b else -0.5 for a, b in zip(p, q, strict=True)]),
+    (nb12.constants, lambda T: torch.stack([1 / widest(T.inverse()), widest(T)])),
+    (nb13.survivors, lambda T: np.flatnonzero(T.argmax(1) == np.arange(len(T)))),
+    (nb14.my_flags, lambda: np.array([0, 1, 8, 14, 19, 20])),
+    (nb02.estimate_T, lambda c, n, k: pd.crosstab(c, n, normalize="index")),
+    (nb02.pair_flips, lambda k, e: torch.as_tensor(noise.sparse(k, None, e, e)).float()),
+    (nb02.largest_symmetric_rate, lambda k: torch.tensor(1 - 1 / k)),
+    (nb02.worst_noise, lambda k: (0.495 * np.eye(k) + 0.505 * np.roll(np.eye(k), -1, 1)).tolist()),
+    (nb03.noisy_table, lambda P, T: [part.numpy() for part in noisy_and_prior(P, T)]),
+    (nb03.noisy_table, lambda P, T: (P @ T, T.T @ P.sum(0))),
+    (nb03.corrected_g, lambda g, e: (g - (g @ e)[:, None]).float().numpy()),
+    (nb03.clean_vd, lambda P, g, d, T: undone(P, g, d, T).float()),
+    (nb03.bad_but_informative, lambda: [[0.0, 0.3], [0.5, 0.2]]),
+    (nb03.peak, lambda d, e, p: top_of(d, e, p).item()),
+    (nb03.peak, lambda d, e, p: round(top_of(d, e, p).item(), 2)),
+    (nb04.derangement, lambda n: next(order for order in iter(lambda: torch.randperm(n).tolist(), None)
+                                      if all(i != j for i, j in enumerate(order)))),
+    (nb04.product_term, lambda z, p, d: (d.conjugate_of_activation(z.softmax(1)) @ p).mean().float()),
+    (nb04.auroc, lambda s, w: roc_auc_score(w, s)),
+    (nb04.auroc, lambda s, w: torch.tensor(share_in_order(s, w, 0.5))),
+    (nb04.worth_checking, lambda s, c, h: (np.flatnonzero(np.multiply(s, h) > c),
+                                           np.minimum(c, np.multiply(s, h)).sum())),
+    (nb05.regret_of, lambda s, a: np.max(a) - np.array(a)[np.argmax(s)]),
+    (nb05.noisy_accuracy, lambda a, e, q: torch.tensor((1 - sum(e)) * a + np.dot(e, q)).float()),
+    (nb05.paired_difference, lambda a, b: np.array(spread(a, b, 1, 2))),
+    (nb05.told_apart, lambda rows: {(j, i) for i, j in apart(rows, 1)}),
+    (nb07.relative_scatter, lambda k, b: torch.tensor((k - 1) / b).sqrt()),
+    (nb07.classes_in_a_batch, lambda k, b: torch.tensor(k - k * (1 - 1 / k) ** b)),
+    (nb07.misled_classes, lambda T: np.flatnonzero(T.argmax(1) != np.arange(len(T)))),
+    (nb07.smallest_batch, lambda k: float(next(b for b in range(999) if nb07.all_present(k, b) >= 0.95))),
+    (nb09.clean_prior, lambda q, T: (q @ T.inverse()).tolist()),
+    (nb09.anchors_fail_up_to, torch.tensor),
+    (nb09.survivors, lambda a, b, k: np.array(rules(a, b, k))),
+    (nb09.plug_in, lambda P: exact.optimal_g(P, "pearson").float().numpy()),
+    (nb11.unnamed_generator, lambda r: 1 / r - 1),
+    (nb11.unnamed_generator, lambda r: (r + 1 / r - 2).numpy()),
+    (nb11.poor_but_infinite, lambda: [[0.5, 0.49], [0.0, 0.01]]),
+    (nb11.sparse_bias, lambda P, g, d, c, a, b: torch.tensor(sparse(P, g, d, c, a, b))),
+    (nb11.suspicious_rows, lambda T, n: {i for i, row in enumerate(T) if abs(sum(row) - 1) > 1.6 / 10**n}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("checker", "answer"), RIGHT)
+def test_a_right_answer_is_right_in_any_form(checker, answer):
+    assert checker.verdict(answer).startswith("right")
 
 
 @pytest.mark.parametrize(("checker", "answer", "reason"), WRONG)

@@ -102,7 +102,7 @@ def test_a_story_says_what_was_so_far_how_long_it_takes_and_where_it_goes_on(sou
 
 def test_a_lesson_speaks_of_what_was_run(stored):
     shown = prose_of(stored) + "".join(text_of(o) for cell in code_cells(stored) for o in cell.outputs)
-    assert re.findall(r"\b0 runs\b|not run here yet", shown) == []
+    assert re.findall(r"\b0 runs\b|not run here yet|\bNaN\b|\bnan\b", shown) == []
 
 
 def test_contents_are_the_headings(stored):
@@ -193,6 +193,55 @@ def test_links_between_notebooks_lead_somewhere(stored):
     prose = "\n".join(cell.source for cell in stored.cells if cell.cell_type == "markdown")
     targets = re.findall(r"\]\(([\w./-]+\.ipynb)\)", prose)
     assert [target for target in targets if not (FOLDER / target).exists()] == []
+
+
+def title_of(source):
+    """The opening line, as lists of notebooks write it: ``04 The algorithm, line by line: MNIST``."""
+    return read(source).cells[0].source.splitlines()[0].removeprefix("# ").replace(" · ", " ", 1)
+
+
+TITLES = {source.stem: title_of(source) for source in SOURCES}
+NAMED = re.compile(r"\[(\d\d [^\]]+)\]\((?:notebooks/)?(\w+)\.ipynb\)")
+
+
+def test_a_link_calls_a_notebook_by_its_title(stored):
+    """A number alone may stand for it, or words of the sentence; a number with words is its title."""
+    assert [said for said, stem in NAMED.findall(prose_of(stored)) if said != TITLES[stem]] == []
+
+
+def test_the_readme_and_the_first_notebook_list_the_whole_course():
+    """By the same titles and with the same questions."""
+    readme = (FOLDER.parent / "README.md").read_text(encoding="utf-8")
+    first = (
+        prose_of(read(SOURCES[0]))
+        .replace("**00", "[00")
+        .replace("labels** |", "labels](00_start_here.ipynb) |")
+    )
+    row = re.compile(r"^\| \[(\d\d [^\]]+)\]\((?:notebooks/)?(\w+)\.ipynb\) \| (.+) \|$", re.MULTILINE)
+    lists = [
+        [(stem, said, asked.replace("$", "")) for said, stem, asked in row.findall(t)]
+        for t in (readme, first)
+    ]
+    assert lists[0] == lists[1]
+    assert {stem: said for stem, said, _ in lists[0]} == TITLES
+
+
+def test_a_lesson_does_not_deny_what_its_page_can_do(stored):
+    """Every control has a twin on the page, so none is for JupyterLab alone."""
+    denied = re.compile(
+        r"[Ii]n JupyterLab,? (?:pick|choose|drag|move|the (?:menus?|sliders?|next))|on a web page", re.I
+    )
+    assert denied.findall(prose_of(stored)) == []
+
+
+def test_hints_in_stages_are_numbered(stored):
+    """One hint is called Hint, several are Hint 1, Hint 2 and so on."""
+    for cell in stored.cells:
+        if cell.cell_type == "markdown" and (
+            hints := re.findall(r"<summary>(Hint[^<]*)</summary>", cell.source)
+        ):
+            numbered = [f"Hint {k}" for k in range(1, len(hints) + 1)]
+            assert hints == (["Hint"] if len(hints) == 1 else numbered)
 
 
 def test_every_exercise_has_a_hint_and_a_solution(stored):

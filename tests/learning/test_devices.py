@@ -9,18 +9,32 @@ from dataclasses import replace
 
 import pytest
 import torch
-from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTensorMode
+from torch._subclasses.fake_tensor import (
+    DataDependentOutputException,
+    FakeTensorMode,
+    unset_fake_temporarily,
+)
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from fdiv import device
-from fdiv.experiments.recipes import LAPTOP_CIFAR_CE
+from fdiv.experiments.recipes import LAPTOP_CIFAR_CE, RECIPES
 from fdiv.learning import training
 from fdiv.learning.augment import AUGMENTATIONS
+from fdiv.learning.methods import METHODS, build_loss, needs_transition
 from fdiv.learning.models import MODELS, build_model, prepare
 
 NETWORKS = [name for name in MODELS if name != "resnet-50"]  # whose weights are downloaded
 SIDES = {"resnet-50-random": 64, "crop224-flip": 256}
+# A step depends on the family of the dataset (its images), of the method (its loss), and on their recipe.
+IMAGES = {"digits": (1, 8), "paired-digits": (2, 8), "mnist": (1, 28), "features": (256, 1), "own": (3, 48)}
+STEPS = {
+    f"{mode}, {family}, {name}": (family, next(m for m, row in METHODS.items() if row.recipe == name), recipe)
+    for mode, families in RECIPES.items()
+    for family, recipes in families.items()
+    for name, recipe in recipes.items()
+    if name != "dmi"  # which takes its determinant in float64, on the CPU where a device has none
+}
 
 
 class NoFloat64(TorchDispatchMode):
@@ -38,7 +52,7 @@ class NoFloat64(TorchDispatchMode):
 def elsewhere():
     """Fake tensors only, and no fake constant left behind for the next test."""
     training._scale_and_shift.cache_clear()
-    with FakeTensorMode(), NoFloat64():
+    with FakeTensorMode(allow_non_fake_inputs=True), NoFloat64():  # constants of a loss move there once
         yield
     training._scale_and_shift.cache_clear()
 
@@ -76,6 +90,27 @@ def test_evaluation_runs_there(augment):
     recipe = replace(LAPTOP_CIFAR_CE, augment=augment)
     logits = training.predict(network("cifar-net", images), images, recipe)
     assert (logits.shape, logits.device.type) == ((700, 10), "cuda")
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_the_forward_half_of_a_step_runs_there(step):
+    """In 16 bits, as on a card; the backward half of a fake step says nothing more."""
+    family, method, recipe = STEPS[step]
+    channels, side = IMAGES.get(family, (3, SIDES.get(recipe.augment, 32)))
+    images = torch.zeros(16, channels, side, side, dtype=torch.uint8, device="cuda")
+    name = "resnet-50-random" if recipe.model == "resnet-50" else recipe.model
+    T = [[0.9 if i == j else 0.1 / 9 for j in range(10)] for i in range(10)]
+    with unset_fake_temporarily():  # what it is given is looked at, once, before training
+        loss = build_loss(method, 10, T=T if needs_transition(method) else None)
+    for module in loss.modules():
+        for held, tensor in module.named_buffers(recurse=False):
+            setattr(module, held, torch.zeros(tensor.shape, dtype=tensor.dtype, device="cuda"))
+    loss.check = False
+    labels = torch.zeros(16, dtype=torch.int64, device="cuda")
+    with torch.autocast("cuda", dtype=torch.bfloat16):
+        pixels = training.normalise(AUGMENTATIONS[recipe.augment].train(images), recipe)
+        value = loss(network(name, images)(pixels), labels)
+    assert (value.shape, value.dtype, value.device.type) == ((), torch.float32, "cuda")
 
 
 def test_what_such_a_test_sees():

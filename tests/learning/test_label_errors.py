@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
@@ -20,13 +20,6 @@ from fdiv.learning.label_errors import LabelErrors, rank_label_errors
 from fdiv.noise import corrupt, sparse, symmetric, uniform
 
 LOGITS = nn.Identity()
-modest = settings(
-    max_examples=40,
-    derandomize=True,
-    database=None,
-    deadline=None,
-    suppress_health_check=[HealthCheck.differing_executors],
-)
 
 
 def random_case(n: int = 300, K: int = 5, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -44,7 +37,6 @@ def slow_posterior(logits, T, label) -> list[float]:
 # --- the score ---------------------------------------------------------------------------------------------
 
 
-@modest
 @given(
     st.lists(st.floats(-20, 20), min_size=2, max_size=6).flatmap(
         lambda z: st.tuples(st.just(z), st.integers(0, len(z) - 1), st.floats(0, 0.95))

@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fdiv.noise import corrupt, paper_noise, sparse, symmetric, transition, uniform
@@ -18,13 +18,6 @@ from fdiv.noise.estimate import METHODS, TransitionEstimate, estimate_transition
 SPARSE_HIGH = paper_noise("mnist", "sparse-high")
 UNIFORM_HIGH = paper_noise("mnist", "uniform-high")
 
-modest = settings(
-    max_examples=40,
-    derandomize=True,
-    database=None,
-    deadline=None,
-    suppress_health_check=[HealthCheck.differing_executors],
-)
 each_method = pytest.mark.parametrize("method", METHODS)
 
 
@@ -170,7 +163,6 @@ def test_the_confident_joint_says_when_cleanlab_is_missing(monkeypatch):
 # --- known matrices ----------------------------------------------------------------------------------------
 
 
-@modest
 @given(e=st.lists(st.floats(0, 1), min_size=2, max_size=6), total=st.floats(0, 0.95))
 def test_uniform_noise_is_recovered_exactly_whenever_its_rates_sum_to_less_than_one(e, total):
     T = uniform(np.array(e) * total / max(sum(e), 1e-9))
@@ -179,7 +171,6 @@ def test_uniform_noise_is_recovered_exactly_whenever_its_rates_sum_to_less_than_
     np.testing.assert_allclose(found.T, T, atol=1e-12)
 
 
-@modest
 @given(e1=st.floats(0, 0.95), share=st.floats(0, 0.95))
 def test_sparse_noise_is_recovered_exactly_whenever_both_rates_sum_to_less_than_one(e1, share):
     T = sparse(6, [(0, 5), (4, 1), (2, 3)], e1, (1 - e1) * share)

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.random import RandomState
 
@@ -62,13 +62,6 @@ MATRICES = {
     "tenths": np.full((10, 10), 0.1),
 }
 
-modest = settings(
-    max_examples=60,
-    derandomize=True,
-    database=None,
-    deadline=None,
-    suppress_health_check=[HealthCheck.differing_executors],
-)
 each_matrix = pytest.mark.parametrize("T", MATRICES.values(), ids=MATRICES)
 each_setting = pytest.mark.parametrize(("dataset", "setting"), SETTINGS)
 each_released, each_recipe = (
@@ -101,7 +94,6 @@ def some_labels(num_classes: int, n: int, seed: int = 0) -> np.ndarray:
 # ---------------------------------------------------------------------- transition matrices
 
 
-@modest
 @given(rates(0.99))
 def test_uniform_is_a_multiple_of_the_identity_plus_equal_rows(e):
     T = uniform(e)
@@ -111,7 +103,6 @@ def test_uniform_is_a_multiple_of_the_identity_plus_equal_rows(e):
     assert (np.diag(T) > 0).all()
 
 
-@modest
 @given(st.integers(2, 30), st.floats(0, 0.999))
 def test_the_rates_of_symmetric_and_random_noise(num_classes, level):
     largest = (num_classes - 1) / num_classes
@@ -129,7 +120,6 @@ def test_one_number_is_the_rate_of_every_class():
     assert T[2, 2] == pytest.approx(0.91)
 
 
-@modest
 @given(st.permutations(range(8)), st.lists(st.floats(0, 0.49), min_size=8, max_size=8))
 def test_sparse_noise_stays_in_its_pairs(classes, e):
     pairs, e1, e2 = [tuple(classes[i : i + 2]) for i in range(0, 8, 2)], e[:4], e[4:]
@@ -145,7 +135,6 @@ def test_sparse_pairs_are_neighbours_unless_said_otherwise():
     assert sparse(2, None, 0.3, 0.1).tolist() == [[0.7, 0.3], [0.1, 0.9]]
 
 
-@modest
 @given(st.integers(2, 12), st.floats(0, 0.49))
 def test_pair_flips_go_to_the_next_class(num_classes, rate):
     expected = (1 - rate) * np.eye(num_classes)
@@ -168,7 +157,6 @@ def test_asymmetric_flips_of_cifar10_are_those_of_the_field():
     assert sorted(np.diag(T)) == [0.6] * 5 + [1] * 5
 
 
-@modest
 @given(matrices())
 def test_a_matrix_in_single_precision_is_forgiven_its_rounding(T):
     single = T.astype(np.float32)
@@ -193,7 +181,6 @@ def test_names_of_settings_with_a_rate():
         assert parse(other) is None
 
 
-@modest
 @given(matrices())
 def test_transition_keeps_any_transition_matrix(T):
     before = T.copy()
@@ -291,7 +278,6 @@ def test_corrupt_draws_each_label_on_its_own():
         assert abs(np.corrcoef(wrong[:-lag], wrong[lag:])[0, 1]) < 5 / math.sqrt(len(clean))
 
 
-@modest
 @given(matrices(), st.integers(0, 2**32))
 def test_corrupt_leaves_its_input_alone_and_repeats_itself(T, seed):
     clean = some_labels(len(T), 200)
@@ -798,7 +784,6 @@ def real_digits():
     return data.train_images, data.train_labels
 
 
-@modest
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30), st.floats(0, 0.999))
 def test_chances_are_scaled_to_the_rate(weight, rate):
     weight = np.array(weight)

@@ -8,49 +8,20 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import nbformat
 import psutil
 import pytest
+from waiting import PATIENCE, wait_for
 
-from fdiv import names
 from fdiv.course.notebooks import execute_notebook
-from fdiv.experiments import experiment, grid
+from fdiv.experiments import grid
 from fdiv.experiments.experiment import Experiment, plan, run_experiment, stored_result
 from fdiv.experiments.grid import run_grid
 
 pytestmark = [pytest.mark.slow, pytest.mark.kernel]
-SHORT = Path(__file__).parents[1] / "toys" / "three_epochs.py"
 NEW = ("seconds", "date")  # what may differ between two times of the same run
-
-
-@pytest.fixture
-def runs(tmp_path, monkeypatch):
-    """A folder of runs of its own."""
-    monkeypatch.setenv("FDIV_RUNS", str(tmp_path / "runs"))
-    return tmp_path / "runs"
-
-
-@pytest.fixture
-def short(monkeypatch):
-    """Three epochs in every recipe, in this process and in its kernels."""
-    monkeypatch.setattr(experiment, "recipe", experiment.recipe)
-    monkeypatch.setenv("FDIV_PLUGINS", str(SHORT))
-    names.load_plugins()
-    yield
-    sys.modules.pop("three_epochs")
-
-
-@pytest.fixture
-def long(monkeypatch):
-    """Many epochs in every recipe, so that a run is stopped before it ends however fast the machine is."""
-    monkeypatch.setattr(experiment, "recipe", experiment.recipe)
-    monkeypatch.setenv("FDIV_PLUGINS", str(SHORT.with_name("many_epochs.py")))
-    names.load_plugins()
-    yield
-    sys.modules.pop("many_epochs")
 
 
 def quick(method="tv", noise="uniform-high", dataset="mnist", **fields):
@@ -93,14 +64,6 @@ def test_the_notebook_of_a_dataset_trains_the_experiment(run, runs, short):
 # Processes.
 
 
-def wait_for(condition, what, seconds=240):
-    end = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < end, f"not within {seconds} s: {what}"
-        time.sleep(0.005)
-    return found
-
-
 def epochs(folder: Path) -> list[list[int]]:
     """The epochs in the log, for each attempt."""
     text = (folder / "log.txt").read_text() if (folder / "log.txt").exists() else ""
@@ -127,33 +90,30 @@ def alive(process: psutil.Process) -> bool:
     return False
 
 
-def wait_for_epochs(folder: Path) -> None:
-    wait_for(lambda: any(len(attempt) >= 3 for attempt in epochs(folder)), "some epochs")
+def wait_for_an_epoch(folder: Path) -> None:
+    wait_for(lambda: any(epochs(folder)), "an epoch")
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGSTOP")
+@pytest.mark.skipif(os.name == "nt", reason="Windows ends the kernels of a dead process otherwise")
 @pytest.mark.parametrize("execute", [grid.train_here, execute_notebook], ids=["plain", "notebook"])
-def test_a_worker_killed_in_the_middle_of_a_run_loses_nothing(runs, execute):
-    run, killed = quick("blc", seed=1), []
+def test_a_worker_killed_in_the_middle_of_a_run_loses_nothing(hold, execute):
+    run, held, killed = quick("blc", seed=1), hold("blc"), []
 
     def kill():
-        wait_for_epochs(plan(run).folder)
+        wait_for_an_epoch(plan(run).folder)
         if execute is grid.train_here:
             (worker,) = [
                 child
                 for child in started(psutil.Process(), "multiprocessing.spawn")
                 if child.num_threads() > 1
             ]
+            killed.append(worker)
         else:
             (kernel,) = started(psutil.Process(), "ipykernel_launcher")
-            kernel.suspend()
-            killed.append(kernel)
-            worker = kernel.parent()
-        worker.kill()
-        killed.append(worker)
-        if execute is not grid.train_here:
-            time.sleep(1.5)  # the kernel looks for its parent once a second
-            kernel.resume()
+            killed.extend([kernel.parent(), kernel])
+        killed[0].kill()
+        wait_for(lambda: not any(map(alive, killed)), "a kernel ends with the process that started it")
+        held.unlink()
 
     killer = threading.Thread(target=kill)
     killer.start()
@@ -162,15 +122,15 @@ def test_a_worker_killed_in_the_middle_of_a_run_loses_nothing(runs, execute):
     assert killed
     assert (ended.errors(), ended.stopped) == ({}, None)
     first, second = epochs(plan(run).folder)
-    assert first[0] == 1
-    assert second[0] > 1, "from the checkpoint"
-    assert not any(map(alive, killed))
+    assert first == [1]
+    assert second == [2, 3, 1, 2, 3], "the estimate of T from its checkpoint, and the run"
     assert_is_the_experiment(run)
     assert not list(plan(run).folder.glob(".running-*"))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
-def test_control_c_says_what_is_finished_and_leaves_no_process(runs, tmp_path, long):
+def test_control_c_says_what_is_finished_and_leaves_no_process(runs, tmp_path, hold):
+    hold("blc")
     table = tmp_path / "stopped.yml"
     table.write_text("{dataset: mnist, noise: uniform-high, method: blc, mode: quick, seed: [0, 1]}")
     command = subprocess.Popen(
@@ -179,10 +139,10 @@ def test_control_c_says_what_is_finished_and_leaves_no_process(runs, tmp_path, l
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored in the background
     )  # fmt: skip
     try:
-        wait_for_epochs(plan(quick("blc")).folder)
+        wait_for_an_epoch(plan(quick("blc")).folder)
         family = psutil.Process(command.pid).children(recursive=True)
         os.killpg(command.pid, signal.SIGINT)  # as a terminal does: to the command and its workers
-        out, err = command.communicate(timeout=120)
+        out, err = command.communicate(timeout=PATIENCE)
     finally:
         command.kill()
     assert command.returncode == 130
@@ -218,17 +178,18 @@ class Cluster:
                     child.kill()
 
 
-def test_a_scheduler_started_again_goes_on_and_two_grids_do_a_shared_run_once(runs):
+def test_a_scheduler_started_again_goes_on_and_two_grids_do_a_shared_run_once(hold):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    first, second = quick("tv"), quick("blc")
+    first, second, held = quick("tv"), quick("blc"), hold("blc")
     one = Cluster(port)
     try:
 
         def kill():
-            wait_for_epochs(plan(second).folder)
+            wait_for_an_epoch(plan(second).folder)
             one.stop()
+            held.unlink()
 
         killer = threading.Thread(target=kill)
         killer.start()
@@ -256,7 +217,5 @@ def test_a_scheduler_started_again_goes_on_and_two_grids_do_a_shared_run_once(ru
     for ended in grids.values():
         assert [entry.state for entry in ended.entries] == ["skipped", "finished"]
     assert len(epochs(plan(first).folder)) == 1, "not run again"
-    attempts = epochs(plan(second).folder)
-    assert len(attempts) == 2
-    assert attempts[1][0] > 1, "from the checkpoint, and for both grids at once"
+    assert epochs(plan(second).folder) == [[1], [2, 3, 1, 2, 3]], "from the checkpoint, once for both grids"
     assert_is_the_experiment(second)

@@ -1381,9 +1381,8 @@ def _(rng: random.Random, folder: Path) -> str:
         [soft / soft.sum(1, keepdim=True), soft, -soft, soft * math.nan, soft.long(), value(rng)]
     )
     logits = torch.randn(4, 3, requires_grad=True)
-    return ends(
-        lambda: FDivLoss(rng.choice(list(DIVERGENCES)), 3)(logits, soft), lambda x: bool(x.isfinite())
-    )
+    loss = FDivLoss(rng.choice(list(DIVERGENCES)), 3, label_prior=[0.5, 0.3, 0.2])
+    return ends(lambda: loss(logits, soft), lambda x: bool(x.isfinite()))
 
 
 @kind("count of wrong labels: any logits")

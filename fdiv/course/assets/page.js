@@ -353,7 +353,30 @@ function markTerms() {
     }
   }
 }
-addEventListener("load", () => (window.MathJax?.startup?.promise ?? Promise.resolve()).then(markTerms));
+
+// A comma or full stop stays on the line of the formula before it.
+function keepTogether() {
+  for (const formula of document.querySelectorAll("main mjx-container:not([display])")) {
+    const after = formula.nextSibling;
+    const mark = after?.nodeType === Node.TEXT_NODE && /^[.,;:!?)\]’”]+/.exec(after.data)?.[0];
+    if (!mark) continue;
+    after.data = after.data.slice(mark.length);
+    const whole = make("span", { className: "set" });
+    formula.before(whole);
+    whole.append(formula, mark);
+  }
+}
+addEventListener("load", () => (window.MathJax?.startup?.promise ?? Promise.resolve()).then(keepTogether).then(markTerms));
+
+// Tables that do not fit are set smaller; those that still do not, show that there is more.
+const fitTables = () => {
+  for (const table of document.querySelectorAll("main table:not(.results, .sheet table)")) {
+    table.classList.remove("tight", "wide");
+    for (const name of ["tight", "wide"]) if (table.scrollWidth > table.clientWidth + 1) table.classList.add(name);
+  }
+};
+addEventListener("load", fitTables);
+addEventListener("resize", fitTables);
 
 // ------------------------------------------------------------------ the page of results
 

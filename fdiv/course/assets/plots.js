@@ -3,6 +3,7 @@
 
 const narrow = matchMedia("(max-width: 40rem)");
 const plots = [...document.querySelectorAll(".plot")];
+const HIGH = 380; // pixels, where a figure does not say; fdiv.course.site.lessons keeps as much room free
 
 // ------------------------------------------------------------------ colours
 
@@ -85,7 +86,7 @@ function stack(layout, margin) {
     x: layout[key], from: [...layout[key].domain], y: layout[(layout[key].anchor ?? key[0].replace("x", "y") + key.slice(5)).replace("y", "yaxis")] ?? {},
   }));
   if (panels.length < 2 || new Set(panels.map((one) => one.from[0])).size < 2) return;
-  const [rows, high] = [panels.length, (layout.height ?? 380) - margin.t - margin.b];
+  const [rows, high] = [panels.length, layout.height - margin.t - margin.b];
   const between = 92; // pixels for the ticks and title of one and the heading of the next
   const gap = between / (rows * high + between * (rows - 1));
   const each = (1 - gap * (rows - 1)) / rows;
@@ -124,7 +125,6 @@ function fitted(plot, { data, layout }) {
   stack(layout, margin);
   const width = Math.max(plot.clientWidth, needed(data, layout));
   plot.place.style.minWidth = width > plot.clientWidth ? `${Math.ceil(width)}px` : "";
-  layout.height ??= 380;
   if (below) layout.height -= (own.b ?? 50) - 56;
   const text = folded(layout.title?.text ?? "", Math.floor((plot.clientWidth - 16) / 8.6));
   const more = 19 * (text.split("<br>").length - (layout.title?.text ?? "").split("<br>").length);
@@ -155,14 +155,26 @@ function fitted(plot, { data, layout }) {
 
 // ------------------------------------------------------------------ drawing
 
+// Four megabytes, which come when the first figure does.
+let loading = null;
+const plotly = () => (loading ??= new Promise((ready, failed) => {
+  const script = Object.assign(document.createElement("script"), { src: "assets/plotly.min.js", onload: ready, onerror: failed });
+  document.head.append(script);
+}));
+
 async function draw(plot) {
+  plot.wanted = true;
+  await plotly();
   const figure = structuredClone(plot.figure);
+  figure.layout.height ??= HIGH;
   const fixed = plot.config.staticPlot;
   themed(figure);
   if (narrow.matches && !fixed) fitted(plot, figure);
   else plot.place.style.minWidth = "";
   const config = { responsive: !fixed, displaylogo: false, displayModeBar: narrow.matches ? false : "hover", ...plot.config };
   plot.place.setAttribute("aria-label", plain(figure.layout.title?.text ?? "figure"));
+  // Whenever the window changes, plotly takes the height from the style: without it there is none to be found.
+  Object.assign(plot.place.style, { minHeight: "", height: `${figure.layout.height}px` });
   await Plotly.react(plot.place, figure.data, figure.layout, config);
   const legend = narrow.matches && !fixed ? plot.place.querySelector("g.legend")?.getBoundingClientRect().height : 0;
   const room = legend ? Math.ceil(legend) + 12 : 0; // known only when it has been drawn
@@ -243,24 +255,22 @@ function addControls(plot, { controls, packed }) {
   plot.prepend(row, note);
 }
 
-async function drawAll() {
-  for (const plot of plots) {
-    const { config, ...figure } = JSON.parse(plot.querySelector("script").textContent);
-    const twin = figure.layout.meta?.twin;
-    delete figure.layout.meta;
-    Object.assign(plot, { figure, config, place: plot.querySelector(".plotly-graph-div") });
-    plot.place.setAttribute("role", "img");
-    if (twin) addControls(plot, twin);
-  }
-  for (const plot of plots) {
-    await draw(plot);
-    await new Promise((rested) => setTimeout(rested));
-  }
+// A figure is drawn when the reader comes near it, or prints the page.
+const near = new IntersectionObserver((entries) => {
+  for (const { target, isIntersecting } of entries) if (isIntersecting && !target.wanted) draw(target);
+}, { rootMargin: "1500px 0px" });
+for (const plot of plots) {
+  const { config, ...figure } = JSON.parse(plot.querySelector("script").textContent);
+  const twin = figure.layout.meta?.twin;
+  delete figure.layout.meta;
+  Object.assign(plot, { figure, config, place: plot.querySelector(".plotly-graph-div") });
+  plot.place.setAttribute("role", "img");
+  if (twin) addControls(plot, twin);
+  near.observe(plot);
 }
 
-const again = () => plots.forEach((plot) => plot.figure && draw(plot));
+const again = () => plots.forEach((plot) => plot.wanted && draw(plot));
 narrow.addEventListener("change", again);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
 new MutationObserver(again).observe(document.documentElement, { attributeFilter: ["data-theme", "class"] });
-if (window.Plotly) drawAll();
-else addEventListener("DOMContentLoaded", drawAll);
+addEventListener("beforeprint", () => plots.forEach((plot) => plot.wanted || draw(plot)));

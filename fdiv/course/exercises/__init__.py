@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import Tensor
 
 
 class Wrong(Exception):
@@ -72,7 +71,47 @@ def number(value: Any) -> float:
     return result
 
 
-def close(answer: object, right: Tensor, tolerance: float = 1e-6) -> bool:
-    """Whether ``answer`` is the number or tensor ``right``, up to what float32 rounds away."""
-    answer = torch.as_tensor(answer, dtype=torch.float64)
-    return bool(torch.allclose(answer, right, rtol=tolerance, atol=tolerance))
+def several(value: Any, wanted: str, count: int = 2) -> list[Any]:
+    """Return the ``count`` things of an answer, from a tuple, a list, an array or a tensor.
+
+    wanted: what to return, for whoever returned something else.
+
+    >>> several((0.5, 0.25), "return two numbers")
+    [0.5, 0.25]
+    """
+    if value is None or isinstance(value, str | dict | set) or not hasattr(value, "__len__"):
+        raise Wrong(wanted)
+    if len(value) != count:
+        raise Wrong(f"{wanted}, not {len(value)}")
+    return list(value)
+
+
+def indices(value: Any, count: int) -> list[int]:
+    """Return an answer as sorted numbers below ``count``, from any list of whole numbers.
+
+    >>> indices([2, 0], 3)
+    [0, 2]
+    """
+    if value is None or isinstance(value, str | bool | float) or not hasattr(value, "__len__"):
+        raise Wrong("return a list of numbers, one for each that you choose")
+    chosen = [getattr(one, "item", lambda one=one: one)() for one in value]
+    if chosen and all(isinstance(one, bool) for one in chosen):
+        raise Wrong("that says yes or no for each: return the numbers of those with yes (np.flatnonzero)")
+    numbers = [number(one) for one in chosen]
+    if any(one != int(one) or not 0 <= one < count for one in numbers):
+        raise Wrong(f"each must be a whole number from 0 to {count - 1}")
+    return sorted(int(one) for one in numbers)
+
+
+def near(answer: float, right: float) -> bool:
+    """Whether two numbers are equal up to what float32 rounds away."""
+    return abs(answer - right) <= 1e-6 * max(1.0, abs(right))
+
+
+def close(answer: object, right: object, tolerance: float = 1e-6) -> bool:
+    """Whether ``answer`` is the number or table ``right``, up to what float32 rounds away."""
+    mine = torch.as_tensor(right, dtype=torch.float64)
+    yours = torch.as_tensor(answer, dtype=torch.float64)
+    if yours.squeeze().shape != mine.squeeze().shape:
+        return False
+    return bool(torch.allclose(yours.squeeze(), mine.squeeze(), rtol=tolerance, atol=tolerance))

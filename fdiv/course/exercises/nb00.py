@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from fdiv.course.exercises import Wrong, exercise, number
+from fdiv.course.exercises import Wrong, exercise, near, number, several
 
 CLEAN = torch.tensor([3, 3, 7, 7, 1, 0, 5, 9])
 NOISY = torch.tensor([3, 8, 7, 2, 1, 4, 5, 9])
@@ -59,10 +59,10 @@ def memorised_share(answer: Callable[[Tensor, Tensor, Tensor], object]) -> None:
 )
 def precision_and_recall(answer: Callable[[Tensor, Tensor, Tensor], object]) -> None:
     """Two labels are suspicious, one of them is wrong; three labels are wrong."""
-    got = answer(PREDICTED, NOISY, CLEAN)
-    if not isinstance(got, tuple | list) or len(got) != 2:
-        raise Wrong("return two numbers: the precision, then the recall")
+    got = several(answer(PREDICTED, NOISY, CLEAN), "return two numbers: the precision, then the recall")
     precision, recall = number(got[0]), number(got[1])
+    if near(precision, 50) or abs(recall - 100 / 3) < 0.5:
+        raise Wrong("these are percent: a share is between 0 and 1")
     if abs(precision - 1 / 3) < 1e-6 and abs(recall - 1 / 2) < 1e-6:
         raise Wrong(
             "the two are exchanged: precision is a share of the suspicious labels, recall of the wrong ones"

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 
 from fdiv import noise
-from fdiv.course.exercises import Wrong, close, exercise, number
+from fdiv.course.exercises import Wrong, close, exercise, near, number, several
 from fdiv.theory import exact
+from fdiv.theory.divergences import Divergence, divergence
 
 JOINT = torch.tensor([[0.3, 0.1, 0.05], [0.05, 0.2, 0.05], [0.0, 0.05, 0.2]], dtype=torch.float64)
 RATES = torch.tensor([0.1, 0.2, 0.05], dtype=torch.float64)
@@ -22,10 +23,12 @@ T = torch.as_tensor(noise.uniform(RATES.numpy()))
 )
 def noisy_table(answer: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]) -> None:
     """P T and its column sums."""
-    got = answer(JOINT, T)
-    if not isinstance(got, tuple) or len(got) != 2:
-        raise Wrong("return two things: the noisy joint table, and the noisy label frequencies")
-    joint, prior = got
+    wanted = "return two things: the noisy joint table, and the noisy label frequencies"
+    joint, prior = (torch.as_tensor(part, dtype=torch.float64) for part in several(answer(JOINT, T), wanted))
+    if joint.shape != JOINT.shape:
+        raise Wrong(
+            f"the joint table must keep its shape {tuple(JOINT.shape)}, yours is {tuple(joint.shape)}"
+        )
     if close(joint, T @ JOINT) or close(joint, T.T @ JOINT):
         raise Wrong("T acts on the labels, which are the columns: multiply from the right")
     if close(joint, JOINT @ T.T):
@@ -40,15 +43,15 @@ def noisy_table(answer: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]) -> No
 
 @exercise(
     "2 the correction, label by label",
-    because="One subtraction, and training on noisy labels has the gradient of clean ones, scaled: it is the"
-    " paper's bias correction, and it needs only the rates e.",
+    because="One subtraction, and g averages on noisy labels to what it would on clean ones, times ε. It is"
+    " the paper's bias correction, and it needs only the rates e.",
 )
 def corrected_g(answer: Callable[[Tensor, Tensor], Tensor]) -> None:
     """g minus its average over e."""
     g = torch.tensor([[1.0, -0.5, 0.2], [0.0, 0.7, -1.0], [0.3, 0.3, 2.0]], dtype=torch.float64)
-    got = answer(g, RATES)
+    got = torch.as_tensor(answer(g, RATES), dtype=torch.float64)
     right = g - (g @ RATES)[:, None]
-    if not isinstance(got, Tensor) or got.shape != g.shape:
+    if got.shape != g.shape:
         raise Wrong("return a table of the shape of g")
     if close(got, right / (1 - RATES.sum())):
         raise Wrong("right up to the factor: this recovers E_P[g] itself; the exercise asks for ε times it")
@@ -92,6 +95,37 @@ def clean_vd(answer: Callable[[Tensor, Tensor, Tensor, Tensor], object]) -> None
     right = exact.variational_difference(JOINT, g, "kl").item()
     if abs(got - right) > 1e-6:
         raise Wrong(f"for the table of the checker the clean value is {right:.6f}; yours is {got:.6f}")
+
+
+@exercise(
+    "5 where the formula peaks",
+    because="No network, no optimiser, no sample: the formula itself would rather give the wrong name. So"
+    " there is nothing to gain from training it better.",
+)
+def peak(answer: Callable[[Divergence, Sequence[float], Sequence[float]], object]) -> None:
+    """The t that maximises the trained objective, for a pair of classes; near the top counts as the top."""
+    t = torch.linspace(0, 1, 2001, dtype=torch.float64)
+    v = torch.stack([t, 1 - t], dim=1)
+    for name, eta, prior in (
+        ("tv", (1.0, 0.0), (0.1, 0.1)),
+        ("kl", (0.3, 0.7), (0.05, 0.15)),
+        ("js", (0.3, 0.7), (0.05, 0.15)),
+        ("squared-hellinger", (0.6, 0.4), (0.3, 0.7)),
+    ):
+        d = divergence(name)
+        share, frequency = torch.tensor(eta).double(), torch.tensor(prior).double()
+        gain, cost = d.activation(v) @ share, d.conjugate_of_activation(v) @ frequency
+        heights, got = gain - cost, number(answer(d, eta, prior))
+        case = f"for {d.title}, eta = {eta} and prior = {prior}"
+        if not 0 <= got <= 1:
+            raise Wrong(f"return the place of the top, a t from 0 to 1, not its height; yours is {got:.4g}")
+        best, here = t[heights.argmax()].item(), heights[(t - got).abs().argmin()]
+        if near(here.item(), heights.min().item()):
+            raise Wrong(f"{case} that is where the objective is smallest")
+        if near(got, t[gain.argmax()].item()) and here < heights.max() - 2e-4:
+            raise Wrong("that is the top of the first term alone: subtract prior times f*(g)")
+        if here < heights.max() - 2e-4:
+            raise Wrong(f"{case} the top is at t = {best:.2f}; yours is at {got:.2f}, and lower")
 
 
 @exercise(

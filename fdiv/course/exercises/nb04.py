@@ -7,13 +7,14 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from fdiv.course.exercises import Wrong, close, exercise, number
+from fdiv.course.exercises import Wrong, close, exercise, indices, near, number, several
 from fdiv.theory.divergences import Divergence, divergence
 
 
 @exercise(
     "2 the product term",
-    because="This one line saves the second forward pass of every step, for every divergence.",
+    because="This one line saves the second forward pass of every step, for every divergence, and takes the"
+    " luck of the peer labels away.",
 )
 def product_term(answer: Callable[[Tensor, Tensor, Divergence], Tensor]) -> None:
     """Against the sum written out, with the common slips named."""
@@ -29,15 +30,18 @@ def product_term(answer: Callable[[Tensor, Tensor, Divergence], Tensor]) -> None
             raise Wrong("v is the probability, not the logit: apply softmax first")
         if close(got, dual(logits.softmax(1)).mean()):
             raise Wrong("every class counts alike in yours: weigh class y by prior[y]")
+        if close(got, (dual(logits.softmax(0)) * prior).sum(1).mean()):
+            raise Wrong("the probabilities of an image must sum to 1: softmax along dim=1, the classes")
         if close(got, right * 6):
             raise Wrong("take the mean over the batch, not the sum")
         if not close(got, right):
-            raise Wrong(f"for {d.title} it should be {right:.4f}, yours is {float(got):.4f}")
+            raise Wrong(f"for {d.title} it should be {right:.4f}, yours is {number(got):.4f}")
 
 
 @exercise(
-    "1 a derangement",
-    because="An image that keeps its own label turns a part of the second term into the first.",
+    "1 a shuffle that moves everybody",
+    because="An image that keeps its own label turns a part of the second term into the first: agreement is"
+    " then rewarded and punished at once.",
 )
 def derangement(answer: Callable[[int], Tensor]) -> None:
     """A permutation without a fixed point, and not always the same one."""
@@ -56,23 +60,29 @@ def derangement(answer: Callable[[int], Tensor]) -> None:
 
 
 @exercise(
-    "3 precision and recall",
-    because="One number alone is easily made perfect: check everything, or check one label.",
+    "3 AUROC by hand",
+    because="It judges the whole ranking and needs no threshold; where to draw the line is a question of"
+    " cost, and the last exercise asks it.",
 )
-def precision_and_recall(answer: Callable[[list[float], list[bool], float], tuple[float, float]]) -> None:
-    """The caught ones over those checked, and over those wrong."""
-    suspicion, wrong = [0.9, 0.8, 0.7, 0.6, 0.2, 0.1], [True, False, True, True, True, False]
-    for threshold, right in ((0.65, (2 / 3, 1 / 2)), (0.85, (1.0, 1 / 4))):
-        precision, recall = (number(value) for value in answer(suspicion, wrong, threshold))
-        if (precision, recall) == right[::-1]:
-            raise Wrong("they are exchanged: return precision first")
-        if recall == right[0]:
-            raise Wrong("recall divides by all wrong labels, not by those that were checked")
-        if max(abs(precision - right[0]), abs(recall - right[1])) > 1e-6:
-            raise Wrong(
-                f"at the threshold {threshold} they are {right[0]:.3g} and {right[1]:.3g},"
-                f" yours are {precision:.3g} and {recall:.3g}"
-            )
+def auroc(answer: Callable[[list[float], list[bool]], float]) -> None:
+    """Over all pairs of a wrong and a right label; of equal suspicions, half."""
+    suspicion, wrong = [0.9, 0.8, 0.7, 0.6, 0.6, 0.2, 0.1], [True, False, True, True, False, True, False]
+    got = number(answer(suspicion, wrong))
+    slips = {
+        7 / 12: "of two equal suspicions a coin decides: a tie counts one half, not nothing",
+        8 / 12: "of two equal suspicions a coin decides: a tie counts one half, not a whole win",
+        3 / 8: "that is the chance that the right label stands before: turn the comparison round",
+        7.5: "that is a number of pairs: divide by how many pairs there are",
+        7.5 / 21: "divide by the pairs of one wrong and one right label, not by all pairs",
+        7.5 / 49: "divide by the pairs of one wrong and one right label, not by all pairs",
+    }
+    for value, reason in slips.items():
+        if near(got, value):
+            raise Wrong(reason)
+    if not near(got, 5 / 8):
+        raise Wrong(f"of the 12 pairs of the checker 7 and a tie are in order, 0.625; yours is {got:.4g}")
+    if not near(number(answer([0.1, 0.2, 0.9], [False, False, True])), 1):
+        raise Wrong("where every wrong label stands before every right one it must be 1")
 
 
 @exercise(
@@ -83,13 +93,13 @@ def worth_checking(answer: Callable[[list[float], float, float], tuple[list[int]
     """Where the expected harm exceeds the cost of a check; the others are left at their expected harm."""
     score = [0.05, 0.5, 0.95, 0.2, 0.3]
     for check, harm, chosen, cost in ((1.0, 4.0, [1, 2, 4], 4.0), (3.0, 4.0, [2], 7.2), (1.0, 1.0, [], 2.0)):
-        got, total = answer(score, check, harm)
-        indices, total = sorted(int(i) for i in got), number(total)
-        if indices == [i for i, s in enumerate(score) if s > 0.5] != chosen:
+        got, total = several(answer(score, check, harm), "return two things: the indices, and the cost")
+        picked, total = indices(got, len(score)), number(total)
+        if picked == [i for i, s in enumerate(score) if s > 0.5] != chosen:
             raise Wrong("one half is not the threshold: compare score * harm with check")
-        if indices != chosen:
-            raise Wrong(f"with check {check:g} and harm {harm:g} check {chosen}, not {indices}")
-        if abs(total - check * len(chosen)) < 1e-9 and abs(total - cost) > 1e-9:
+        if picked != chosen:
+            raise Wrong(f"with check {check:g} and harm {harm:g} check {chosen}, not {picked}")
+        if near(total, check * len(chosen)) and not near(total, cost):
             raise Wrong("that is the cost of checking: the labels you leave cost score * harm each")
-        if abs(total - cost) > 1e-9:
+        if not near(total, cost):
             raise Wrong(f"with check {check:g} and harm {harm:g} it costs {cost:g}, yours is {total:g}")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pandas as pd
 
-from fdiv.course.exercises import Wrong, exercise, number
+from fdiv.course.exercises import Wrong, exercise, number, several
 from fdiv.experiments.statistics import average_ranks, critical_difference
 
 
@@ -20,11 +20,11 @@ def regret_of(answer: Callable[[Sequence[float], Sequence[float]], float]) -> No
     accuracy = [0.5, 0.7, 0.9, 0.6, 0.8]
     for scores, right in (([1, 2, 3, 2, 1], 0.0), ([5, 1, 1, 1, 1], 0.4), ([0, 2, 1, 2, 0], 0.2)):
         got = number(answer(scores, accuracy))
-        if abs(got + right) < 1e-9 and right:
+        if abs(got + right) < 1e-6 and right:
             raise Wrong("the sign is exchanged: regret is what is lost, so it is never negative")
-        if right == 0.2 and abs(got - 0.3) < 1e-9:
+        if right == 0.2 and abs(got - 0.3) < 1e-6:
             raise Wrong("two epochs score alike: take the first of them")
-        if abs(got - right) > 1e-9:
+        if abs(got - right) > 1e-6:
             raise Wrong(
                 f"for the scores {scores} and accuracies {accuracy} it is {right:g}, yours is {got:.3g}"
             )
@@ -42,9 +42,9 @@ def noisy_accuracy(answer: Callable[[float, Sequence[float], Sequence[float]], f
         a, q = float(np.trace(joint)), joint.sum(0)  # joint[class, prediction]
         right = float(np.trace(T.T @ joint))
         got = number(answer(a, e, q.tolist()))
-        if abs(got - (1 - sum(e)) * a) < 1e-9:
+        if abs(got - (1 - sum(e)) * a) < 1e-6:
             raise Wrong("a label drawn from e also agrees with the prediction now and then: add that")
-        if abs(got - right) > 1e-9:
+        if abs(got - right) > 1e-6:
             raise Wrong(
                 f"for a = {a:g}, e = {e} and q = {q.round(2).tolist()} it is {right:.4g}, yours is {got:.4g}"
             )
@@ -58,19 +58,20 @@ def paired_difference(answer: Callable[[Sequence[float], Sequence[float]], tuple
     """Mean and standard error of the differences, not of the methods."""
     first, second = [0.91, 0.84, 0.88, 0.93], [0.89, 0.83, 0.85, 0.92]
     gaps = np.subtract(first, second)
-    mean, error = (number(value) for value in answer(first, second))
-    if abs(mean + gaps.mean()) < 1e-9:
+    wanted = "return two numbers: the mean difference, then its standard error"
+    mean, error = (number(value) for value in several(answer(first, second), wanted))
+    if abs(mean + gaps.mean()) < 1e-6:
         raise Wrong("the sign is exchanged: first minus second")
-    if abs(mean - gaps.mean()) > 1e-9:
+    if abs(mean - gaps.mean()) > 1e-6:
         raise Wrong(f"the mean difference is {gaps.mean():.4f}, yours is {mean:.4f}")
     unpaired = float(np.sqrt((np.var(first, ddof=1) + np.var(second, ddof=1)) / 4))
-    if abs(error - unpaired) < 1e-9:
+    if abs(error - unpaired) < 1e-6:
         raise Wrong("that error ignores the pairing: subtract seed by seed first")
-    if abs(error - gaps.std(ddof=1)) < 1e-9:
+    if abs(error - gaps.std(ddof=1)) < 1e-6:
         raise Wrong("that is the standard deviation: divide it by the square root of the number of seeds")
-    if abs(error - gaps.std() / 2) < 1e-9:
+    if abs(error - gaps.std() / 2) < 1e-6:
         raise Wrong("use the divisor n - 1: pandas does, np.std needs ddof=1")
-    if abs(error - gaps.std(ddof=1) / 2) > 1e-9:
+    if abs(error - gaps.std(ddof=1) / 2) > 1e-6:
         raise Wrong(f"the standard error is {gaps.std(ddof=1) / 2:.5f}, yours is {error:.5f}")
 
 
@@ -86,7 +87,11 @@ def told_apart(answer: Callable[[list[list[float]]], Sequence[tuple[int, int]]])
         ranks = average_ranks(pd.DataFrame(table)).sort_index()
         critical = critical_difference(5, len(table))
         right = _pairs(ranks, critical)
-        got = sorted((min(pair), max(pair)) for pair in answer(table.tolist()))
+        found = answer(table.tolist())
+        if found is None or isinstance(found, str) or not hasattr(found, "__iter__"):
+            raise Wrong("return a list of pairs (i, j)")
+        pairs = [several(pair, "return a list of pairs (i, j)") for pair in found]
+        got = sorted((int(min(pair)), int(max(pair))) for pair in pairs)
         if got == _pairs(ranks, critical * 2**0.5) != right:
             raise Wrong("q is the studentised range over the root of 2: yours lacks the division")
         if got == _pairs(ranks, 0.0) != right:

@@ -33,11 +33,11 @@ def value_of_certain(answer: Callable[[str, float, int], float]) -> None:
         right = confident_value(name, accuracy, num_classes)
         (g0, g1), (s0, s1) = ends(name)
         joint = accuracy * g1 + (1 - accuracy) * g0
-        if abs(got - joint) < 1e-9 and abs(got - right) > 1e-9:
+        if abs(got - joint) < 1e-6 and abs(got - right) > 1e-6:
             raise Wrong("that is the joint term alone: subtract the expectation of f*(g) under the product")
-        if abs(got - (joint - accuracy * s1 - (1 - accuracy) * s0)) < 1e-9:
+        if abs(got - (joint - accuracy * s1 - (1 - accuracy) * s0)) < 1e-6:
             raise Wrong("under the product the label is independent of the answer: they agree once in K")
-        if abs(got - right) > 1e-9:
+        if abs(got - right) > 1e-6:
             raise Wrong(
                 f"for {name}, accuracy {accuracy:g}, {num_classes} classes it is {right:.4f}, not {got:.4f}"
             )
@@ -53,9 +53,9 @@ def accuracy_of(answer: Callable[[str, float, int], float]) -> None:
         value = confident_value(name, accuracy, num_classes)
         got = number(answer(name, value, num_classes))
         perfect = confident_value(name, 1.0, num_classes)
-        if abs(got - value / perfect) < 1e-9:
+        if abs(got - value / perfect) < 1e-6:
             raise Wrong("the objective is affine, not proportional: at accuracy 0 it is not 0")
-        if abs(got - accuracy) > 1e-9:
+        if abs(got - accuracy) > 1e-6:
             raise Wrong(f"{name} with the value {value:.4f} has accuracy {accuracy:g}, yours is {got:.4f}")
 
 
@@ -71,9 +71,9 @@ def pull_ratio(answer: Callable[[int], float]) -> None:
         got = number(answer(num_classes))
         if abs(got * right - 1) < 1e-6:
             raise Wrong("upside down: how many times stronger is cross-entropy?")
-        if abs(got - num_classes) < 1e-9:
+        if abs(got - num_classes) < 1e-6:
             raise Wrong("that forgets the slope of g: it is 1/2 sech(v)^2, not 1")
-        if abs(got - 2 * num_classes) < 1e-9:
+        if abs(got - 2 * num_classes) < 1e-6:
             raise Wrong("close: the slope of tanh(v)/2 at v = 1/K is not quite 1/2")
         if abs(got - right) > 1e-6 * right:
             raise Wrong(f"for {num_classes} classes it is {right:.4g}, yours is {got:.4g}")

@@ -21,13 +21,13 @@ def noisy_agreement(answer: Callable[[Sequence[float], Sequence[float], int], fl
         right = float((a * (1 - r) + (1 - a) * r / (num_classes - 1)).mean())
         got = number(answer(accuracy, rate, num_classes))
         averaged = a.mean() * (1 - r.mean()) + (1 - a.mean()) * r.mean() / (num_classes - 1)
-        if abs(got - averaged) < 1e-9:
+        if abs(got - averaged) < 1e-6:
             raise Wrong("average after multiplying: a kind with many wrong labels has its own accuracy")
-        if abs(got - (a * (1 - r)).mean()) < 1e-9:
+        if abs(got - (a * (1 - r)).mean()) < 1e-6:
             raise Wrong("a wrong answer meets a wrong label now and then: add (1 - a) r / (K - 1)")
-        if abs(got - (a * (1 - r) + (1 - a) * r).mean()) < 1e-9:
+        if abs(got - (a * (1 - r) + (1 - a) * r).mean()) < 1e-6:
             raise Wrong("the wrong label is one of K - 1, the wrong answer is one of them")
-        if abs(got - right) > 1e-9:
+        if abs(got - right) > 1e-6:
             raise Wrong(
                 f"for a = {accuracy}, r = {rate}, K = {num_classes} it is {right:.4g}, yours {got:.4g}"
             )
@@ -44,13 +44,13 @@ def missing_term(answer: Callable[[Sequence[float], Sequence[float], int], float
         covariance = float((a * r).mean() - a.mean() * r.mean())
         right = -num_classes / (num_classes - 1) * covariance
         got = number(answer(accuracy, rate, num_classes))
-        if abs(got + right) < 1e-9:
+        if abs(got + right) < 1e-6:
             raise Wrong("the sign is exchanged: erring where the labels err adds agreement")
-        if abs(got + covariance) < 1e-9:
+        if abs(got + covariance) < 1e-6:
             raise Wrong("wrong answers meet wrong labels, too: the factor is K / (K - 1)")
-        if abs(got - right * n / (n - 1)) < 1e-9:
+        if abs(got - right * n / (n - 1)) < 1e-6:
             raise Wrong("average over the kinds with the divisor n: np.cov uses n - 1")
-        if abs(got - right) > 1e-9:
+        if abs(got - right) > 1e-6:
             raise Wrong(
                 f"for a = {accuracy}, r = {rate}, K = {num_classes} it is {right:.4g}, yours {got:.4g}"
             )
@@ -66,9 +66,9 @@ def vote_of_three(answer: Callable[[float, int], float]) -> None:
         off = rate / (num_classes - 1)
         T = np.full((num_classes, num_classes), off) + (1 - rate - off) * np.eye(num_classes)
         right, got = majority_wrong(T), number(answer(rate, num_classes))
-        if abs(got - (1 - right)) < 1e-9:
+        if abs(got - (1 - right)) < 1e-6:
             raise Wrong("that is how often the vote is right")
-        if abs(got - (3 * rate**2 * (1 - rate) + rate**3)) < 1e-9 and num_classes > 2:
+        if abs(got - (3 * rate**2 * (1 - rate) + rate**3)) < 1e-6 and num_classes > 2:
             raise Wrong("two wrong votes win only if they are for the same label, or by the draw")
-        if abs(got - right) > 1e-9:
+        if abs(got - right) > 1e-6:
             raise Wrong(f"for r = {rate:g} and {num_classes} classes it is {right:.4f}, yours is {got:.4f}")

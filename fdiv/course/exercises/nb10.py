@@ -44,12 +44,12 @@ def difference(answer: Callable[[Mapping[int, float], Mapping[int, float]], floa
     if got is None:
         raise Wrong("seeds 1 and 2 are in both: that makes two pairs")
     got = number(got)
-    if abs(got + 0.03) < 1e-9:
+    if abs(got + 0.03) < 1e-6:
         raise Wrong("the sign is exchanged: first minus second")
     unpaired = sum(first.values()) / 3 - sum(second.values()) / 3
-    if abs(got - unpaired) < 1e-9:
+    if abs(got - unpaired) < 1e-6:
         raise Wrong("that is the difference of the means over different seeds: pair them first")
-    if abs(got - 0.03) > 1e-9:
+    if abs(got - 0.03) > 1e-6:
         raise Wrong(f"the shared seeds differ by 0.02 and 0.04, so the mean is 0.03, yours is {got:.4f}")
     if answer({0: 0.9, 1: 0.8}, {1: 0.7}) is not None:
         raise Wrong("a single pair says nothing about luck: return None")

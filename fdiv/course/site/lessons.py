@@ -19,6 +19,7 @@ from fdiv.course.site.outline import Section, minutes, outline
 from fdiv.course.widgets import FIGURE, Figure
 
 PLOTLY = "application/vnd.plotly.v1+json"
+HIGH = 380  # pixels, of a figure that does not say; as in assets/plots.js
 MARK = "<i>fdiv-shown-{}</i>"
 
 
@@ -148,7 +149,8 @@ def _figure(figure: dict, identifier: str) -> str:
     """The place of a figure with its JSON, which ``assets/plots.js`` draws."""
     stored = {key: figure[key] for key in ("data", "layout", "frames") if key in figure} | {"config": {}}
     script = json.dumps(stored).replace("</", "<\\/")
+    high = figure["layout"].get("height", HIGH)
     return (
-        f'<div class="plot"><div id="{identifier}" class="plotly-graph-div"></div>'
-        f'<script type="application/json">{script}</script></div>'
+        f'<div class="plot"><div id="{identifier}" class="plotly-graph-div" style="min-height:{high}px">'
+        f'</div><script type="application/json">{script}</script></div>'
     )

@@ -55,6 +55,16 @@ def plain(title: str) -> str:
     return re.sub(r"[$*`]", "", title)
 
 
+def without_tex(body: str) -> str:
+    """Return ``body`` with its letters in italics, if all its formulas are letters: no need to load MathJax.
+
+    >>> without_tex("an estimate of $T$"), without_tex("$T$ and $g_f$")
+    ('an estimate of <i>T</i>', '$T$ and $g_f$')
+    """
+    plain = re.sub(r"\$([A-Za-z])\$", r"<i>\1</i>", body)
+    return body if "$" in plain else plain
+
+
 def page(
     name: str,
     title: str,
@@ -73,9 +83,13 @@ def page(
     before, after: name and title of the pages before and after it.
     foot: a sentence at the end.
     """
+    body = without_tex(body)
+    formulas = (
+        f'<script>{MATHJAX}</script>\n<script defer src="assets/mathjax.js"></script>' if "$" in body else ""
+    )
+    terms = '<script src="assets/terms.js"></script>\n' if 'class="cell ' in body else ""
     figures = scripts(re.findall(r'data-figure="(\w+)"', body))
     drawn = "plotly-graph-div" in body
-    plotly = '<script defer src="assets/plotly.min.js"></script>' if drawn else ""
     plots = '<script defer src="assets/plots.js"></script>' if drawn else ""
     contents = _contents(sections)
     framed = (
@@ -93,9 +107,7 @@ def page(
 <title>{html.escape(plain(title))}</title>
 <link rel="stylesheet" href="assets/page.css">
 <link rel="stylesheet" href="assets/plots.css">
-<script>{MATHJAX}</script>
-<script defer src="assets/mathjax.js"></script>
-{plotly}
+{formulas}
 </head>
 <body>
 <a class="skip" href="#main">To the text</a>
@@ -103,8 +115,7 @@ def page(
 {framed}
 {_ways(before, after)}
 <footer>{foot}</footer>
-<script src="assets/terms.js"></script>
-<script src="assets/page.js"></script>
+{terms}<script src="assets/page.js"></script>
 {plots}{figures}
 </body>
 </html>

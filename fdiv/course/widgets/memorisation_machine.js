@@ -276,6 +276,7 @@ const DEFAULTS = {
   width: 32, points: 150, steps: 600, seed: 0,
 };
 const SPEED = 40; // steps a second, if the machine can
+const FAR = 1.06; // the board reaches from -FAR to FAR: the outermost points have room for their rings
 const EVERY = 6; // steps between two points of a curve
 const HEART = "#D55E00"; // a wrong label learned by heart
 const RING = (share, colour) => `<svg width="18" height="18" viewBox="-9 -9 18 18" aria-hidden="true" style="vertical-align:-4px">
@@ -428,8 +429,8 @@ function build({ root, params, theme, tint, tell, onTheme, closing }) {
     if (!grounds[size]) {
       const at = new Float64Array(2 * size * size);
       for (let i = 0; i < size * size; i++) {
-        at[2 * i] = ((i % size) + 0.5) * (2 / size) - 1;
-        at[2 * i + 1] = 1 - (Math.floor(i / size) + 0.5) * (2 / size);
+        at[2 * i] = FAR * (((i % size) + 0.5) * (2 / size) - 1);
+        at[2 * i + 1] = FAR * (1 - (Math.floor(i / size) + 0.5) * (2 / size));
       }
       grounds[size] = at;
     }
@@ -461,8 +462,8 @@ function build({ root, params, theme, tint, tell, onTheme, closing }) {
     context.imageSmoothingEnabled = true;
     context.drawImage(small, 0, 0, width, width);
 
-    const scale = Math.max(0.75, Math.min(1.15, width / 340));
-    const place = (n) => [((data.points[2 * n] + 1) * width) / 2, ((1 - data.points[2 * n + 1]) * width) / 2];
+    const scale = Math.max(0.55, Math.min(1.15, width / 340));
+    const place = (n) => [((data.points[2 * n] / FAR + 1) * width) / 2, ((1 - data.points[2 * n + 1] / FAR) * width) / 2];
     for (const flipped of [false, true])
       for (let n = 0; n < given.length; n++) {
         if (wrong[n] !== flipped) continue;
@@ -519,7 +520,9 @@ function build({ root, params, theme, tint, tell, onTheme, closing }) {
       const sign = ends[0] <= ends[1] ? 1 : -1;
       [ends[0], ends[1]] = [middle - 7 * sign, middle + 7 * sign];
     }
+    const under = Math.max(0, ...ends.map((end) => end - (low - 5))); // above the numbers of the axis
     networks.forEach((net, which) => {
+      ends[which] -= under;
       const loss = lossRow(net.loss);
       context.strokeStyle = context.fillStyle = tint(loss);
       context.lineWidth = 2.2;
