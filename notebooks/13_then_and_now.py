@@ -298,7 +298,9 @@ means = study.table("features").dropna()
 ranks = average_ranks(means)
 critical = critical_difference(len(ranks), len(means))
 chance = friedman(means)
-print(f"Friedman's test: equal methods would differ so much with probability {chance:.0e}")
+print(
+    f"Friedman's test: equal methods would differ so much with probability {chance:.0e}"
+)
 ours = {TITLES["tv"]: "#D55E00", TITLES["kl"]: "#D55E00", TITLES["ce"]: "#444444"}
 ranks_figure(
     ranks.rename(TITLES).to_dict(),
