@@ -138,8 +138,10 @@ function fitted(plot, { data, layout }) {
     margin.b += Math.min(6 * longest, 110); // slanted words below the axis
     layout.height += Math.min(6 * longest, 110);
   }
+  const names = [...(layout.yaxis?.ticktext ?? []), ...data.flatMap((trace) => (Array.isArray(trace.y) ? trace.y : []))].filter((one) => typeof one === "string");
+  const left = Math.max(margin.l, ...names.map((one) => 7 * plain(one).length));
   for (const axis of Object.keys(layout).filter((key) => /^xaxis/.test(key) && layout[key].title?.text)) {
-    const title = folded(layout[axis].title.text, Math.floor((width - margin.l - margin.r) / 7.5));
+    const title = folded(layout[axis].title.text, Math.floor((width - left - margin.r) / 8.6));
     layout[axis].title = { ...layout[axis].title, text: title };
     const taller = 18 * (title.split("<br>").length - 1);
     margin.b += taller;
