@@ -117,12 +117,22 @@ def read_image(path: Path, size: int | tuple[int, int]) -> Tensor:
 
     try:
         with Image.open(path) as image:
-            pixels = np.array(image.convert("RGB").resize((width, height), Image.Resampling.BILINEAR))
+            pixels = np.array(in_colour(image).resize((width, height), Image.Resampling.BILINEAR))
     except FileNotFoundError:
         raise BrokenImage(f"the image {path} is not there") from None
     except Exception as error:  # Pillow raises whatever its decoder happened to run into
         raise BrokenImage(f"the image {path} cannot be read ({' '.join(str(error).split())})") from None
     return torch.from_numpy(pixels).permute(2, 0, 1).contiguous()
+
+
+def in_colour(image: Any) -> Any:
+    """Return a picture of Pillow's in 8-bit colour; 16-bit grey keeps its shades, which Pillow would clip."""
+    if image.mode.startswith("I"):
+        from PIL import Image
+
+        pixels = np.asarray(image)
+        image = Image.fromarray((pixels // 257 if pixels.max(initial=0) > 255 else pixels).astype(np.uint8))
+    return image.convert("RGB")
 
 
 class _Decoder(TorchDataset):

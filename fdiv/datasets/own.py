@@ -8,6 +8,7 @@ refuses in one.
 from __future__ import annotations
 
 import csv
+import importlib.util
 import io
 import re
 import warnings
@@ -283,7 +284,7 @@ def _days(texts: pd.Series) -> tuple[pd.Series, str]:
     slashes = texts.str.contains("/", regex=False).any()
     # 13/02 is a day first, 02/13 a month; where neither tells, dots and dashes are written day first.
     first_is_day = bool(numbered[0].max() > 12 or (numbered[1].max() <= 12 and not slashes))
-    looks = texts.str.contains(DATE).mean()
+    looks = texts.str.match(DATE).mean()
     if not looks >= 0.95:
         return pd.Series(np.nan, index=texts.index), ""
     with warnings.catch_warnings():
@@ -529,7 +530,8 @@ def from_folder(folder: Path, labels: str | Path | None = None, label: str | Non
     pictures = [by_name[str(value).strip()] for value in frame[files]]
     without = len(known) - len(set(pictures))
     if without > 0:
-        notes.append(f"{without} pictures of the folder have no line in {path.name} and were skipped")
+        noun = "picture has" if without == 1 else "pictures have"
+        notes.append(f"{without} {noun} no line in {path.name}: skipped")
     return from_pictures(pictures, frame[label].to_numpy(), root=folder, notes=notes)
 
 
@@ -537,6 +539,8 @@ def from_pictures(
     paths: Sequence[str | Path], labels: Any, *, root: Path | None = None, notes: Sequence[str] = ()
 ) -> OwnData:
     """Return pictures with labels; those that cannot be read are set aside, counted and named."""
+    if importlib.util.find_spec("PIL") is None:
+        raise ValueError("pictures are read with Pillow: run  python -m pip install 'fdiv[images]'")
     files, notes = [Path(path) for path in paths], list(notes)
     if len(files) != len(labels):
         raise ValueError(
@@ -545,8 +549,9 @@ def from_pictures(
     broken = [i for i, path in enumerate(files) if not _readable(path)]
     if broken:
         some = ", ".join(files[i].name for i in broken[:5]) + (", ..." if len(broken) > 5 else "")
-        verb = "picture cannot" if len(broken) == 1 else "pictures cannot"
-        notes.append(f"{len(broken)} {verb} be read and are skipped: {some}")
+        one = len(broken) == 1
+        noun, verb = ("picture", "is") if one else ("pictures", "are")
+        notes.append(f"{len(broken)} {noun} cannot be read and {verb} skipped: {some}")
     good = np.setdiff1d(np.arange(len(files)), broken)
     if not len(good):
         raise ValueError("none of the pictures can be read")

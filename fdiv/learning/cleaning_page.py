@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fdiv.datasets.images import in_colour
+
 if TYPE_CHECKING:
     from fdiv.learning.cleaning import CleaningReport
 
@@ -63,7 +65,7 @@ def thumbnail(path: Any) -> str:
 
     try:
         with Image.open(path) as image:
-            image = image.convert("RGB")
+            image = in_colour(image)
             image.thumbnail((THUMBNAIL, THUMBNAIL))
             small = max(image.size) < THUMBNAIL // 2
             if small:  # pixel art stays sharp

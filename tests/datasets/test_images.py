@@ -469,3 +469,13 @@ def test_a_key_has_one_label(small):
     with pytest.raises(ValueError, match=re.escape(message)) as error:
         clothing1m(small.root)
     sentence(error)
+
+
+def test_sixteen_bits_keep_their_shades(tmp_path):
+    from PIL import Image
+
+    grey = np.arange(0, 250, 10, dtype=np.uint8).reshape(5, 5)
+    Image.fromarray(grey).save(tmp_path / "8.png")
+    Image.fromarray(grey.astype(np.uint16) * 257).save(tmp_path / "16.png")
+    eight, sixteen = (ImageFiles([tmp_path / f"{bits}.png"], size=5)[0] for bits in (8, 16))
+    assert torch.equal(eight, sixteen)
