@@ -74,14 +74,13 @@ def _parser() -> argparse.ArgumentParser:
     train.add_argument("dataset", help="digits, mnist, fashion-mnist, cifar-10, cifar-100 or clothing1m")
     noise = "a setting of the paper, clean, human-..., or uniform-R or instance-R with a rate such as 0.45"
     train.add_argument("--noise", default="uniform-low", help=noise)
-    train.add_argument(
-        "--method", default="tv", help="ce, blc, flc, dmi, pl, a divergence, ratio, pearson-logit or plugin"
-    )
+    method = "ce, blc, flc, dmi, pl, a divergence, ratio, pearson-logit, plugin, or a later loss such as gce"
+    train.add_argument("--method", default="tv", help=method)
     train.add_argument("--mode", default="laptop", help="quick, laptop or paper")
     train.add_argument("--seed", type=int, default=0)
     train.add_argument("--correction", default="none", help="for a divergence: none, paper, exact or forward")
     train.add_argument("--transition", default="estimated", help="where T is needed: estimated or true")
-    train.add_argument("--variant", default="paper", help="paper, authors-code or long")
+    train.add_argument("--variant", default="paper", help="paper, authors-code, long, averaged or sam")
     train.add_argument("--out", type=Path, help="folder to write to (default: runs/train/<name of the run>)")
     train.set_defaults(command=_train)
 

@@ -294,7 +294,7 @@ exercises.noisy_accuracy(noisy_accuracy)
 # %% [markdown]
 # ## 5 Thirteen methods on Fashion-MNIST
 #
-# Now the real images. The committed runs hold all thirteen methods under all six noises of the paper: 50 000 noisy labels, a dozen epochs on a CPU, the epoch chosen by the paper's rule. Clean accuracy in percent, one seed each but for sparse-high, where some have three:
+# Now the real images. The committed runs hold all thirteen methods under all six noises of the paper: 50 000 noisy labels, a dozen epochs on a CPU, the epoch chosen by the paper's rule. Clean accuracy in percent, the mean of one to three seeds:
 
 # %% tags=["nbval-check-output"]
 stored = our_accuracies()
@@ -433,7 +433,7 @@ predict(
     why=[
         "Most of these runs last a dozen epochs on 50 000 images, and hardly memorise anything. Then the last epoch is as good as any.",
         "One noise does it all: under sparse-high the noisy labels prefer a wrong model, and this rule believes them.",
-        "It is the worst in none of the groups.",
+        "Wherever the rules differ by more than half a point, one of the other two is worse.",
     ],
 )
 
@@ -443,10 +443,10 @@ by_group.round(2)
 # %% [markdown]
 # **What to see**: both findings are right, for different runs, and the table says which.
 #
-# - Where a network memorises, **the last epoch** is the worst epoch. Small data, many epochs, no dropout: the digits above. Of the committed runs only one is of this kind, cross-entropy on CIFAR-10, and it says the same.
+# - Where a network memorises, **the last epoch** is the worst epoch. Small data, many epochs, no dropout: the digits above. (A dozen epochs on 50 000 images are too few to learn them by heart, so hardly a committed run is of this kind.)
 # - Where it does not, hardly anything is lost by any rule, and there is nothing to choose.
 # - Where noise prefers a wrong label (*sparse-high*), **noisy accuracy** misleads: on average it loses over two points more than the other rules.
-# - The **noisy objective** is never the worst of the three. If you know nothing about your noise, take that one. It is the paper's rule, and a good one.
+# - The **noisy objective** does badly nowhere: wherever the three differ by more than half a point, one of the other two is worse. If you know nothing about your noise, take that one. It is the paper's rule, and a good one.
 #
 # Why would noisy labels prefer a wrong model? Another piece of the sparse-high puzzle; keep it until notebook 09.
 #
@@ -583,12 +583,15 @@ claim(
     groups.loc["kept the right label in front, little memorised"].max() < 0.5,
 )
 claim(
-    "where much was memorised the last epoch loses most",
-    groups.loc["more than 30 % of the wrong labels memorised"].idxmax() == "last",
+    "where much was memorised, on the digits, the last epoch loses most",
+    by_group.loc["the digits above", list(RULES)].idxmax() == "last",
 )
+all_groups = by_group[list(RULES)]
+differ = all_groups.max(axis=1) - all_groups.min(axis=1) > 0.5
 claim(
-    "the noisy objective is the worst rule in no group",
-    (groups.drop("all committed runs").idxmax(axis=1) != "noisy-objective").all(),
+    "where the rules differ by half a point, the noisy objective is not the worst",
+    differ.sum() >= 2
+    and (all_groups[differ].idxmax(axis=1) != "noisy-objective").all(),
 )
 
 # %% [markdown]

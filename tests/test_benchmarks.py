@@ -53,13 +53,13 @@ def test_the_whole_table(bench, monkeypatch, tmp_path, capsys):
     bench.main()
     assert "no steps on CIFAR-10: CIFAR-10 is not in the cache" in capsys.readouterr().out
     table = pd.read_csv(tmp_path / "results" / "benchmarks.csv")
-    assert set(table["pixels"]) == {"random pixels"}
+    assert set(table["pixels"]) == {"random pixels", "random logits"}
     assert table.groupby("question").size().to_dict() == {
         "a step on MNIST, batch 128": 3,
         "the loop over the bare step": 3,
         "the exact loss alone, batch 128": 5,
         "the exact loss alone, 10 classes": 4,
-        "loss and backward, 256 x 100": 9,
+        "loss and backward, 256 x 100": 18,
         "a bare step of the networks for CIFAR, batch 64": 4,
         f"features of MobileNetV2, batch {features.BATCH}, {features.SIZE} x {features.SIZE}": 2,
     }

@@ -23,6 +23,7 @@ def test_every_framework_has_a_snippet():
     assert set(SNIPPETS) == set(LEARNT)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("framework", LEARNT)
 def test_the_snippet_runs_and_learns(framework, tmp_path):
     """In a process of its own: beside the tests, ``datasets`` would not be Hugging Face's."""

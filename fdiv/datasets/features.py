@@ -13,6 +13,7 @@ there the next time.
 from __future__ import annotations
 
 import hashlib
+import importlib
 import io
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
@@ -127,15 +128,23 @@ def mobilenet() -> nn.Module:
     >>> sum(weights.numel() for weights in mobilenet().parameters())  # doctest: +SKIP
     2206752
     """
-    try:
-        from torchvision.models import mobilenet_v2
-    except ModuleNotFoundError:
-        raise ImportError("MobileNetV2 is torchvision's: run  python -m pip install 'fdiv[images]'") from None
-
+    models = torchvision_models("MobileNetV2")
     data = mirrors.obtain("MobileNetV2", (mirrors.MOBILENET,))
-    net = mobilenet_v2()
+    net = models.mobilenet_v2()
     net.load_state_dict(torch.load(io.BytesIO(data), weights_only=True))
     return frozen(nn.Sequential(net.features, nn.AdaptiveAvgPool2d(1), nn.Flatten()))
+
+
+def torchvision_models(what: str) -> Any:
+    """Return ``torchvision.models``, or raise an ``ImportError`` that says what needs it.
+
+    >>> torchvision_models("ResNet-50").resnet50.__name__
+    'resnet50'
+    """
+    try:
+        return importlib.import_module("torchvision.models")
+    except ModuleNotFoundError:
+        raise ImportError(f"{what} is torchvision's: run  python -m pip install 'fdiv[images]'") from None
 
 
 def frozen(net: nn.Module) -> nn.Module:

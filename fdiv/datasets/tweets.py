@@ -2,10 +2,8 @@
 
 Hutto & Gilbert, VADER: A Parsimonious Rule-based Model for Sentiment Analysis of Social Media Text (ICWSM
 2014). Twenty people or more rated how positive or negative each of 4200 tweets is, from -4 to 4. Here a
-rating is its
-sign: negative, neutral or positive. One rater is a noisy label; the majority of all is nearly the truth. The
-    data
-come with the source of the PyPI package ``vaderSentiment`` 3.3.2 (MIT licence).
+rating is its sign: negative, neutral or positive. One rater is a noisy label; the majority of all is nearly
+the truth. The data come with the source of the PyPI package ``vaderSentiment`` 3.3.2 (MIT licence).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """How good is the answer to "how many labels are wrong?": tables with known flips, noise of four kinds.
 
-``python -m fdiv.experiments.label_counts`` cleans each table, compares, and writes
-data/results/label_counts.csv
-with its provenance, a row at a time: called again, it does what is left. The notebooks read that file.
+``python -m fdiv.experiments.label_counts`` cleans each table, compares, and writes to
+data/results/label_counts.csv with its provenance, a row at a time: called again, it does what is left. The
+notebooks read that file.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
+from sklearn.datasets import make_classification
 from sklearn.metrics import roc_auc_score
 
 from fdiv import noise
+from fdiv.datasets import tables
 from fdiv.experiments.results import provenance
 from fdiv.files import RESULTS, write_text
 from fdiv.learning.cleaning import clean
@@ -34,32 +36,20 @@ KEYS = ["table", "noise", "rate", "seed"]
 
 
 def table(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows and the clean labels of a table: three of scikit-learn's, and one made with
-    imbalance."""
-    from sklearn import datasets
-
+    """Return the rows and the clean labels: of ``fdiv.datasets.tables``, or made with some imbalance."""
     if name == "synthetic":
-        return datasets.make_classification(
-            1000,
-            20,
-            n_informative=8,
-            n_classes=4,
-            weights=[0.4, 0.3, 0.2, 0.1],
-            class_sep=1.5,
-            flip_y=0,
+        return make_classification(
+            1000, 20, n_informative=8, n_classes=4, weights=[0.4, 0.3, 0.2, 0.1], class_sep=1.5, flip_y=0,
             random_state=0,
-        )
-    load = {
-        "wine": datasets.load_wine,
-        "breast-cancer": datasets.load_breast_cancer,
-        "digits": datasets.load_digits,
-    }[name]
-    return load(return_X_y=True)
+        )  # fmt: skip
+    X, y = tables.TABLES[name].load()
+    return X.to_numpy(), y
 
 
 def corrupted(X: np.ndarray, y: np.ndarray, kind: str, rate: float, seed: int) -> np.ndarray:
-    """Return noisy labels: by class (symmetric, pair), by a random map of the row (instance), or where a weak
-    annotator finds the row unclear (annotator)."""
+    """Return noisy labels: by class (symmetric, pair), by a random map of the row (instance), or by a weak
+    annotator, who errs where the row is unclear (annotator).
+    """
     K = int(y.max()) + 1
     scaled = (X - X.mean(0)) / np.maximum(X.std(0), 1e-9)
     if kind == "instance":

@@ -40,8 +40,11 @@ VARIANTS = {
     "paper": "as the paper says",
     "authors-code": "what the authors' program does where it differs from the paper",
     "long": "three times the epochs of MODE laptop, long enough to memorise",
+    "averaged": "judged by a running mean of its weights, as a strong cross-entropy is",
+    "sam": "sharpness-aware steps, which need twice the time",
 }
 LONGER = 3  # of the variant "long"
+CHANGES: dict[str, dict[str, Any]] = {"averaged": {"average": 0.999}, "sam": {"sharpness": 0.05}}
 
 # ------------------------------------------------------------------ MNIST and Fashion-MNIST
 
@@ -408,6 +411,7 @@ def recipe(
         random weights it can lose a class; "forward" starts from Pearson on logits; "paper" is trained as the
         paper does.
     variant: a name of ``VARIANTS``; "authors-code" is for divergences in MODE paper, "long" for MODE laptop.
+        "averaged" and "sam" are for every method and MODE, their warm-up aside.
     clean: whether the labels are clean, for which the paper has schedules of its own (MODE paper only).
 
     >>> recipe("mnist", "tv", "paper").schedule
@@ -425,6 +429,9 @@ def recipe(
         if mode != "laptop":
             raise ValueError(f"variant {variant!r} concerns only MODE 'laptop', not {mode!r}")
         return _longer(recipe(dataset, method, mode, correction=correction, clean=clean))
+    if variant in CHANGES:
+        base = recipe(dataset, method, mode, correction=correction, clean=clean)
+        return replace(base, **CHANGES[variant], source=f"{base.source}; {VARIANTS[variant]}")
     if mode == "quick" or entry.stand_in is None:
         mode, entry = "quick", CATALOGUE[entry.stand_in or entry.name]
     if entry.recipes not in RECIPES[mode]:

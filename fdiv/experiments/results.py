@@ -338,9 +338,18 @@ def _digest(result: Mapping[str, Any]) -> str:
 
 @cache
 def _commit() -> str:
-    """The commit the package was run from, with a + where files differ from it; "unknown" without git."""
+    """The commit the package was run from; "unknown" without git.
+
+    A + says that files differ from it. Results do not count, as a study that goes on has already added some.
+    """
+
+    def git(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True, timeout=20)
+
     try:
-        command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty=+", "--abbrev=12"]
-        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=20).stdout.strip()
+        found = git("describe", "--always", "--abbrev=12")
+        found.check_returncode()
+        changed = git("diff", "--quiet", "HEAD", "--", ".", ":(exclude)data/results").returncode
+        return found.stdout.strip() + ("+" if changed else "")
     except (OSError, subprocess.SubprocessError):
         return "unknown"

@@ -2,12 +2,12 @@
 
 Published tables of these losses differ in network, epochs, decay and in how the epoch was chosen. Here all
 methods share everything but the loss, and the regulariser is crossed with it. A network is small, one hidden
-layer, on the embedded digits or on frozen features of CIFAR-10, so that hundreds of runs fit an hour of one
-core: the networks of all seeds are trained side by side as one stack of matrices.
+layer or none, on the embedded digits or on frozen features of CIFAR-10, so that hundreds of runs fit an hour
+of one core: the networks of all seeds are trained side by side as one stack of matrices.
 
 ``python -m fdiv.experiments.then_and_now PART ...`` with names of ``PARTS`` trains what is still missing and
 adds it to data/results/then_and_now.csv with its provenance, all seeds of a method together, noise by noise.
-``measured()`` reads the file, ``table()`` averages it.
+``measured()`` reads the file, ``table()`` averages it, ``against()`` adds spread, seeds and paired intervals.
 
 Every update is that of Adam, which does not see the scale of a loss; decay is applied to the weights by
 itself and not through Adam, so that it is as strong for a loss of large values as for one of small values.
@@ -20,9 +20,9 @@ import math
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +33,10 @@ from filelock import FileLock
 from torch import Tensor
 
 from fdiv.datasets import NoisySplit, noisy_data
-from fdiv.experiments.results import provenance
+from fdiv.experiments.results import accuracy_column, provenance
 from fdiv.experiments.statistics import paired_difference
 from fdiv.files import RESULTS, write_text
-from fdiv.learning.methods import METHODS, build_loss, needs_transition, paper_methods
+from fdiv.learning.methods import METHODS, build_loss, paper_methods
 from fdiv.learning.modern import label_wave
 from fdiv.learning.training import label_shares
 from fdiv.names import choose
@@ -53,8 +53,10 @@ __all__ = [
     "PARTS",
     "RULES",
     "THEN",
+    "TITLES",
     "Budget",
     "Cell",
+    "against",
     "chosen",
     "compare",
     "conclusions",
@@ -70,14 +72,19 @@ SEEDS = 5
 RULES = {
     "last": "the last epoch",
     "noisy-accuracy": "best accuracy on noisy validation labels",
+    "noisy-objective": "best value of its own objective on noisy validation labels, the paper's rule",
     "label-wave": "the first valley of changed predictions on the training set, no label looked at",
     "oracle": "best accuracy on clean test labels: nobody could choose so",
 }
 # The losses that came after the paper, beside what they are compared with.
-STRONG = "strong-ce"
+STRONG, FORWARD = "strong-ce", "kl-forward"
+TITLES = {name: row.title for name, row in METHODS.items()} | {
+    STRONG: "Strong CE",
+    FORWARD: "KL, forward correction",
+}
 THEN = ("ce", STRONG, "ratio", "pl", "tv", "kl")
 NOW = tuple(name for name, row in METHODS.items() if row.group == "modern")
-OURS = ("ratio", "pearson-logit", "plugin")
+OURS = ("ratio", "pearson-logit", "plugin", FORWARD)
 CROSSED = ("ce", "tv", "gce", "nce-rce", "anl-ce", "jal-ce", "elr")
 PAPER_NOISES = ("uniform-low", "uniform-high", "sparse-low", "sparse-high", "random-0.5", "random-0.7")
 FIELD_NOISES = (
@@ -89,9 +96,9 @@ FIELD_NOISES = (
 HUMAN_NOISES = ("human-aggregate", "human-random-1", "human-worse")
 CROSSED_NOISES = ("uniform-0.4", "uniform-0.6", "asymmetric-0.4", "human-worse")
 AVERAGE = 0.99  # of the running mean of the weights that a strong cross-entropy is judged by
-START = 0.25  # share of the epochs for which DMI and the plug-in are preceded by another method
-SEED_BY_SEED = ("blc", "flc", "dmi", "plugin")
-WARMED = {"dmi": "ce", "plugin": "ratio"}
+START = 0.25  # share of the epochs for which some methods are preceded by another one
+WARMED = {"dmi": "ce", "plugin": "ratio", FORWARD: "pearson-logit"}
+SEED_BY_SEED = ("blc", "flc", "dmi", "plugin", FORWARD)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,8 +107,9 @@ class Budget:
 
     dataset: a name of ``fdiv.datasets.CATALOGUE``.
     train, validation: how many of its training and validation examples are used, the first ones.
-    hidden: the width of the hidden layer.
-    epochs, batch, rate: of Adam; the rate falls evenly to zero.
+    hidden: the width of the hidden layer; 0 is a linear head, without one.
+    epochs, batch, rate: of Adam.
+    falls: whether the rate falls evenly to zero; Label Wave was published for one that does not.
 
     >>> BUDGETS["digits"].epochs
     40
@@ -114,15 +122,19 @@ class Budget:
     epochs: int
     batch: int
     rate: float
+    falls: bool = True
 
 
+_FEATURES = Budget(
+    dataset="cifar-10-features", train=5000, validation=1250, hidden=64, epochs=16, batch=200, rate=3e-3
+)
 BUDGETS = {
     "digits": Budget(
         dataset="digits", train=1000, validation=297, hidden=128, epochs=40, batch=100, rate=3e-3
     ),
-    "features": Budget(
-        dataset="cifar-10-features", train=5000, validation=1250, hidden=64, epochs=16, batch=200, rate=3e-3
-    ),
+    "features": _FEATURES,
+    "linear": replace(_FEATURES, hidden=0),
+    "steady": replace(_FEATURES, rate=1.5e-3, falls=False),  # as many steps of the same mean length
 }
 
 
@@ -152,7 +164,8 @@ class Cell:
     """One cell of the tables: a method under a noise, with all its seeds.
 
     budget: a name of ``BUDGETS``.
-    method: a name of ``METHODS``, or "strong-ce": cross-entropy with L2 whose weights are averaged.
+    method: a name of ``METHODS``; "strong-ce", cross-entropy with L2 whose weights are averaged; or
+        "kl-forward", KL with forward correction by an estimated T.
     decay: a name of ``DECAYS``.
     """
 
@@ -170,40 +183,44 @@ PARTS: dict[str, list[Cell]] = {
     "digits": _cells("digits", FIELD_NOISES, (*THEN, *NOW)),
     "features": _cells("features", (*FIELD_NOISES, *HUMAN_NOISES), (*THEN, *NOW)),
     "decay": _cells("features", CROSSED_NOISES, CROSSED, ("none", "l1")),
-    "paper": _cells("features", PAPER_NOISES, (*paper_methods(), *OURS)),
+    "steady": _cells("steady", CROSSED_NOISES, CROSSED),
+    "paper": _cells("features", (*PAPER_NOISES, *HUMAN_NOISES), (*paper_methods(), *OURS)),
+    "paper-linear": _cells("linear", (*PAPER_NOISES, *HUMAN_NOISES), (*paper_methods(), *OURS)),
 }
 
 
 class Stack:
-    """Networks of one hidden layer, one for each seed, as a stack of matrices."""
+    """Networks of one hidden layer or none, one for each seed, as a stack of matrices."""
 
     def __init__(self, seeds: Sequence[int], inputs: int, hidden: int, outputs: int) -> None:
         self.seeds = list(seeds)
         self.draws = [torch.Generator().manual_seed(1000 + seed) for seed in seeds]
-        shapes = ((inputs, hidden), (1, hidden), (hidden, outputs), (1, outputs))
-        reach = (inputs**-0.5, inputs**-0.5, hidden**-0.5, hidden**-0.5)  # as torch's nn.Linear draws them
-        self.weights = [
-            torch.stack([torch.rand(shape, generator=draw) * 2 * r - r for draw in self.draws])
-            for shape, r in zip(shapes, reach, strict=True)
-        ]
-        for weight in self.weights:
-            weight.requires_grad_(True)
+        sizes = [inputs, *([hidden] if hidden else []), outputs]
+        self.weights = []  # a matrix and a shift for each layer, drawn as torch's nn.Linear does
+        for before, after in pairwise(sizes):
+            for shape in ((before, after), (1, after)):
+                drawn = [torch.rand(shape, generator=draw) for draw in self.draws]
+                reach = before**-0.5
+                self.weights.append((torch.stack(drawn) * 2 * reach - reach).requires_grad_(True))
 
     def logits(self, x: Tensor) -> Tensor:
         """Return logits (seeds, n, K) for inputs (seeds, n, d)."""
-        first, shift, second, bias = self.weights
-        return torch.baddbmm(bias, torch.baddbmm(shift, x, first).relu(), second)
+        first, shift, *more = self.weights
+        x = torch.baddbmm(shift, x, first)
+        return torch.baddbmm(more[1], x.relu(), more[0]) if more else x
 
     @torch.no_grad()
     def predictions(self, x: Tensor) -> Tensor:
         """Return logits (seeds, n, K) for inputs (n, d) that all networks share."""
-        first, shift, second, bias = self.weights
-        seeds, inputs, hidden = first.shape
-        wide = first.transpose(0, 1).reshape(inputs, seeds * hidden)
+        first, shift, *more = self.weights
+        seeds, inputs, width = first.shape
+        wide = first.transpose(0, 1).reshape(inputs, seeds * width)
         parts = []
         for part in x.split(1000):
-            inner = torch.addmm(shift.reshape(1, -1), part, wide).relu_()
-            parts.append(torch.baddbmm(bias, inner.view(len(part), seeds, hidden).transpose(0, 1), second))
+            inner = (
+                torch.addmm(shift.reshape(1, -1), part, wide).view(len(part), seeds, width).transpose(0, 1)
+            )
+            parts.append(torch.baddbmm(more[1], inner.relu(), more[0]) if more else inner)
         return torch.cat(parts, dim=1)
 
     @torch.no_grad()
@@ -239,12 +256,15 @@ def compare(
     seeds: Sequence[int] = tuple(range(SEEDS)),
     T: Sequence[Any] | None = None,
 ) -> tuple[pd.DataFrame, Tensor]:
-    """Train one method with several seeds; return a row per seed and epoch, and the last training logits.
+    """Train one method with several seeds; return a row per seed and epoch, and training logits.
 
-    The rows hold ``validation_accuracy`` (noisy labels), ``test_accuracy`` (clean), ``changes`` (the share of
-    training predictions that are others than an epoch before) and ``memorised``.
+    The logits are those of the epoch with the best accuracy on noisy validation labels, seed by seed.
 
-    method: a name of ``METHODS``; ``WARMED`` ones start from another method, within the same epochs.
+    The rows hold ``validation_accuracy`` and ``validation_objective`` (noisy labels), ``test_accuracy``
+    (clean), ``changes`` (the share of training predictions that are others than an epoch before) and
+    ``memorised``.
+
+    method: as in ``Cell``; ``WARMED`` ones start from another method, within the same epochs.
     decay: a name of ``DECAYS``.
     T: a transition matrix per seed, for a method that needs one.
 
@@ -254,9 +274,11 @@ def compare(
     (4, (2, 200, 10))
     """
     pull, strong = DECAYS[choose("decay", decay, tuple(DECAYS))], method == STRONG
-    method = "ce" if strong else METHODS.name_of(method)
+    if method not in (STRONG, FORWARD):
+        method = METHODS.name_of(method)
     x, labels = _part(split.train_images, budget.train), split.train_labels[: budget.train]
     validation, test = _part(split.validation_images, budget.validation), _part(split.test_images, None)
+    given = split.validation_labels[: budget.validation]
     stack = Stack(seeds, x.shape[1], budget.hidden, split.num_classes)
     losses = _Losses(method, split, len(labels), len(stack.seeds), T)
     warm = losses
@@ -266,12 +288,16 @@ def compare(
     count, steps = len(labels), max(1, len(labels) // budget.batch)
     flipped = None if split.train_clean_labels is None else labels != split.train_clean_labels[:count]
     before, mean, rows = None, None, []
+    best, kept = (
+        torch.full((len(stack.seeds),), -1.0),
+        torch.empty(len(stack.seeds), count, split.num_classes),
+    )
     for epoch in range(budget.epochs):
         present = warm if epoch < START * budget.epochs else losses
         present.set_epoch(epoch, budget.epochs)
         order = stack.shuffled(count)
         for step in range(steps):
-            rate = budget.rate * (1 - (epoch + step / steps) / budget.epochs)
+            rate = budget.rate * (1 - (epoch + step / steps) / budget.epochs * budget.falls)
             optimiser.param_groups[0]["lr"] = rate
             index = order[:, step * budget.batch : (step + 1) * budget.batch]
             value = present(stack.logits(x[index]), labels[index], index)
@@ -282,23 +308,25 @@ def compare(
             if strong:
                 mean = stack.averaged(mean)
         judged = mean or stack
-        logits = judged.predictions(x)
+        logits, validated = judged.predictions(x), judged.predictions(validation)
         answers = logits.argmax(2)
         changes = np.full(len(answers), math.nan) if before is None else _share(answers != before)
         before = answers
+        accuracy = torch.as_tensor(_share(validated.argmax(2) == given))
+        kept[accuracy > best] = logits[accuracy > best]
+        best = torch.maximum(best, accuracy)
         rows.append(
             {
                 "seed": stack.seeds,
                 "epoch": epoch + 1,
-                "validation_accuracy": _share(
-                    judged.predictions(validation).argmax(2) == split.validation_labels[: len(validation)]
-                ),
+                "validation_accuracy": accuracy.numpy(),
+                "validation_objective": losses.objectives(validated, given),
                 "test_accuracy": _share(judged.predictions(test).argmax(2) == split.test_labels),
                 "changes": changes,
                 "memorised": _share((answers == labels)[:, flipped]) if flipped is not None else math.nan,
             }
         )
-    return pd.concat(map(pd.DataFrame, rows), ignore_index=True).sort_values(["seed", "epoch"]), logits
+    return pd.concat(map(pd.DataFrame, rows), ignore_index=True).sort_values(["seed", "epoch"]), kept
 
 
 def chosen(history: pd.DataFrame) -> dict[str, float]:
@@ -307,14 +335,15 @@ def chosen(history: pd.DataFrame) -> dict[str, float]:
     history: the rows of ``compare`` for one seed.
 
     >>> wave = {"epoch": [1, 2, 3, 4], "changes": [float("nan"), 0.3, 0.1, 0.2]}
-    >>> both = {"validation_accuracy": [0.5, 0.6, 0.7, 0.8], "test_accuracy": [0.6, 0.7, 0.9, 0.5]}
-    >>> chosen(pd.DataFrame(wave | both))["oracle"]
+    >>> noisy = {"validation_accuracy": [0.5, 0.6, 0.7, 0.8], "validation_objective": [-3, -1, -2, -4]}
+    >>> chosen(pd.DataFrame(wave | noisy | {"test_accuracy": [0.6, 0.7, 0.9, 0.5]}))["oracle"]
     0.9
     """
     rows = history.set_index("epoch")
     epochs = {
         "last": rows.index[-1],
         "noisy-accuracy": rows["validation_accuracy"].idxmax(),
+        "noisy-objective": rows["validation_objective"].idxmax(),
         "label-wave": label_wave(rows["changes"].tolist(), window=min(3, len(rows) - 1)),
         "oracle": rows["test_accuracy"].idxmax(),
     }
@@ -337,8 +366,9 @@ class _Losses:
         self.examples, self.seeds = examples, seeds
         self.alone = method in SEED_BY_SEED
         matrices = ([None] * seeds if T is None else T) if self.alone else [None]
+        name, correction = {STRONG: ("ce", "none"), FORWARD: ("kl", "forward")}.get(method, (method, "none"))
         self.losses = [
-            build_loss(method, K, label_prior=prior, T=matrix, examples=seeds * examples)
+            build_loss(name, K, label_prior=prior, T=matrix, correction=correction, examples=seeds * examples)
             for matrix in matrices
         ]
         for loss in self.losses:
@@ -358,6 +388,11 @@ class _Losses:
             more = {"index": (index + self.examples * torch.arange(self.seeds)[:, None]).flatten()}
         return self.seeds * self.losses[0](logits.flatten(0, 1), labels.flatten(), **more)
 
+    def objectives(self, logits: Tensor, labels: Tensor) -> list[float]:
+        """Return what each seed's loss maximises, on a set of examples that all of them share."""
+        own = self.losses if self.alone else self.losses * self.seeds
+        return [loss.objective(z, labels).item() for loss, z in zip(own, logits, strict=True)]
+
 
 def _share(hits: Tensor) -> np.ndarray:
     return hits.float().mean(1).numpy()
@@ -369,33 +404,41 @@ def _share(hits: Tensor) -> np.ndarray:
 def run(cells: Sequence[Cell], path: Path = FILE, seeds: Sequence[int] = tuple(range(SEEDS))) -> None:
     """Train the cells that ``path`` does not have yet, and add a row per seed to it after each.
 
+    A cell without the accuracy of some rule, as one from before that rule was thought of, is trained anew.
     Several processes may add to one file. One that was stopped goes on with the next cell that is missing.
 
     path: a CSV file, made if it is not there.
     """
     for number, cell in enumerate(cells, 1):
         known = measured(path)
-        if not known.empty and (known[list(vars(cell))] == pd.Series(vars(cell))).all(axis=1).any():
+        own = known[_of(known, cell)].reindex(columns=list(map(accuracy_column, RULES)))
+        if len(own) and own.notna().all(axis=None):
             continue
         rows = _trained(cell, seeds)
         with FileLock(f"{path}.lock"):
-            everything = pd.concat([measured(path), rows], ignore_index=True)
+            before = measured(path)
+            everything = pd.concat([before[~_of(before, cell)], rows], ignore_index=True)[list(rows)]
             write_text(everything.to_csv(index=False, float_format="%.5g"), path)
         best = rows["accuracy_noisy_accuracy"]
         print(f"{number}/{len(cells)} {cell} {best.mean():.3f} in {rows['seconds'].sum():.1f} s", flush=True)
+
+
+def _of(rows: pd.DataFrame, cell: Cell) -> pd.Series:
+    """Return which rows are of the cell."""
+    return (rows.reindex(columns=list(vars(cell))) == pd.Series(vars(cell))).all(axis=1)
 
 
 def _trained(cell: Cell, seeds: Sequence[int]) -> pd.DataFrame:
     """Return a row per seed: the cell, the accuracy of each rule, and where it ran."""
     budget, started = BUDGETS[cell.budget], time.perf_counter()
     split = _split(budget.dataset, cell.noise)
-    T = None
-    if cell.method in METHODS and needs_transition(cell.method):
-        T = _estimates(cell.budget, cell.noise, cell.decay, tuple(seeds), METHODS[cell.method].estimate)
+    T, how = None, METHODS[cell.method].estimate if cell.method in METHODS else None
+    if how or cell.method == FORWARD:
+        T = _estimates(cell.budget, cell.noise, cell.decay, tuple(seeds), how or "anchor-count")
     history, _ = compare(split, cell.method, budget, decay=cell.decay, seeds=seeds, T=T)
     rows = []
     for seed, one in history.groupby("seed"):
-        accuracies = {f"accuracy_{rule.replace('-', '_')}": value for rule, value in chosen(one).items()}
+        accuracies = {accuracy_column(rule): value for rule, value in chosen(one).items()}
         rows.append(vars(cell) | {"seed": seed} | accuracies | {"memorised": one["memorised"].iloc[-1]})
     seconds = round((time.perf_counter() - started) / len(rows), 2)
     return pd.DataFrame(rows).assign(seconds=seconds, **provenance())
@@ -408,7 +451,7 @@ def _split(dataset: str, noise: str) -> NoisySplit:
 
 @lru_cache(2)
 def _estimates(budget: str, noise: str, decay: str, seeds: tuple[int, ...], how: str) -> list[np.ndarray]:
-    """Return T for each seed, estimated from a network trained with cross-entropy."""
+    """Return T for each seed, estimated from a network trained with cross-entropy and stopped early."""
     split = _split(BUDGETS[budget].dataset, noise)
     _, logits = compare(split, "ce", BUDGETS[budget], decay=decay, seeds=seeds)
     labels = None if how == "anchor" else split.train_labels[: BUDGETS[budget].train]
@@ -443,7 +486,7 @@ def table(
     (7, 20)
     """
     cells = PARTS[choose("part", part, tuple(PARTS))]
-    column = f"accuracy_{choose('rule', rule, tuple(RULES))}".replace("-", "_")
+    column = accuracy_column(choose("rule", rule, tuple(RULES)))
     wanted = pd.DataFrame([vars(cell) for cell in cells]).assign(decay=decay).drop_duplicates()
     rows = measured().merge(wanted, on=list(wanted)).assign(percent=lambda t: 100 * t[column])
     found = rows.pivot_table("percent", "noise", "method", aggfunc=statistic, sort=False)
@@ -486,7 +529,7 @@ def verdicts(part: str = "features") -> pd.DataFrame:
     rows, ours = [], measured()
     ours = ours[(ours["budget"] == part) & (ours["decay"] == "l2")]
     for claim, first, second, noise, rule, published in PUBLISHED:
-        column = f"accuracy_{rule}"
+        column = accuracy_column(rule)
         pairs = [
             ours[(ours["method"] == name) & (ours["noise"] == noise)].set_index("seed")[column]
             for name in (first, second)
@@ -519,7 +562,7 @@ def tied_with_the_best(means: pd.DataFrame, part: str, rule: str = "noisy-accura
     >>> tied_with_the_best(table("digits"), "digits")  # doctest: +SKIP
     {'uniform-0.2': ['logit-clip'], ...}
     """
-    column, tied = f"accuracy_{rule}".replace("-", "_"), {}
+    column, tied = accuracy_column(rule), {}
     ours = measured()
     ours = ours[(ours["budget"] == PARTS[part][0].budget) & (ours["decay"] == "l2")]
     for noise, row in means.iterrows():
@@ -533,57 +576,107 @@ def tied_with_the_best(means: pd.DataFrame, part: str, rule: str = "noisy-accura
     return tied
 
 
-def conclusions(rule: str = "noisy-accuracy") -> pd.DataFrame:
-    """Return what the paper concludes of its table, and whether it holds on frozen features of CIFAR-10.
+def against(part: str = "paper", rule: str = "noisy-objective", *, other: str = "ce") -> pd.DataFrame:
+    """Return every cell of a part with its spread, and how far it is from another method, seed by seed.
 
-    A row per conclusion with what we measured and a verdict: "holds", "does not hold" or "only in part". For
-    a notebook:  ``conclusions().style.hide()``, or one line per row of ``conclusions().itertuples()``.
+    A row per noise and method, in percent: ``mean``, ``std`` and ``seeds`` of its accuracy; ``gap``, the mean
+    difference to ``other`` over the seeds, with its 95 % interval from ``low`` to ``high``; and ``verdict``,
+    "ahead" or "behind" where the interval excludes zero, else "tied".
+
+    part: a name of ``PARTS``.
+    rule: a name of ``RULES``.
+    other: the method to compare with, itself in the part.
+
+    >>> against("paper").query("method == 'tv' and verdict == 'ahead'")["noise"].tolist()  # doctest: +SKIP
+    ['uniform-low', 'uniform-high', ...]
+    """
+    seeds, rows = _by_seed(part, rule), []
+    for noise in dict.fromkeys(seeds.index.get_level_values("noise")):
+        here = seeds.loc[noise].dropna(axis=1, how="all")
+        for method in here:
+            gap = paired_difference(here[method], here[other])
+            one = {"noise": noise, "method": method, "mean": here[method].mean(), "std": here[method].std()}
+            own = {"gap": gap.mean, "low": gap.low, "high": gap.high, "verdict": gap.verdict}
+            rows.append(one | {"seeds": int(here[method].count())} | own)
+    return pd.DataFrame(rows)
+
+
+def conclusions(part: str = "paper", rule: str = "noisy-objective") -> pd.DataFrame:
+    """Return what the paper concludes of its main table, and whether it holds on frozen features of CIFAR-10.
+
+    A row per conclusion with what we measured and a verdict: "holds", "does not hold" or "only in part". Two
+    methods are told apart only where the 95 % interval of their difference over the seeds excludes zero.
+
+    part: "paper", a hidden layer on the features, or "paper-linear", none.
 
     >>> conclusions().columns.tolist()  # doctest: +SKIP
     ['conclusion', 'measured', 'verdict']
     """
-    means = table("paper", rule)
-    gap = means.sub(means["ce"], axis=0)
-    kinds = {"uniform": ["uniform-low", "uniform-high"], "random": ["random-0.5", "random-0.7"]}
-    even = gap.loc[[noise for names in kinds.values() for noise in names if noise in gap.index]]
-    divergences = [name for name in means if METHODS[name].group == "divergence"]
-    rows: list[tuple[str, str, bool | None]] = []
-
-    def say(conclusion: str, measured_: str, share: float) -> None:
-        rows.append((conclusion, measured_, True if share == 1 else False if share == 0 else None))
-
-    ahead = (even[["tv", "kl", "js"]] > 0).to_numpy()
-    say(
-        "total variation, JS and KL are ahead of cross-entropy under uniform and random noise",
-        f"{ahead.sum()} of {ahead.size} cells, "
-        f"{even[['tv', 'kl', 'js']].to_numpy().mean():+.1f} points on average",
-        float(ahead.mean()),
+    seeds = _by_seed(part, rule)
+    means = seeds.groupby("noise", sort=False).mean()
+    noises = [noise for noise in means.index if noise in PAPER_NOISES]
+    named, divergences = (
+        ("tv", "js", "kl"),
+        [n for n in means if n in METHODS and METHODS[n].takes_correction],
     )
-    best = even.drop(columns=[name for name in OURS if name in even]).idxmax(axis=1)
-    wins = best.isin(divergences)
-    say(
-        "a divergence has the best accuracy of all thirteen methods there",
-        ", ".join(f"{METHODS[name].title} at {noise}" for noise, name in best.items()),
-        float(wins.mean()),
+    baselines = [name for name in means if name not in (*divergences, *OURS)]
+    even = [noise for noise in noises if not noise.startswith("sparse")]
+    rows: list[tuple[str, str, int, int]] = []
+
+    def verdict(noise: str, first: str, second: str) -> str:
+        return paired_difference(seeds.loc[noise, first], seeds.loc[noise, second]).verdict
+
+    def best(noise: str, of: Sequence[str]) -> str:
+        return str(means.loc[noise, list(of)].idxmax())
+
+    def versus(conclusion: str, where: Sequence[str]) -> None:
+        cells = [(noise, name) for noise in where for name in named]
+        said = [verdict(noise, name, "ce") for noise, name in cells]
+        gap = np.mean([means.loc[noise, name] - means.loc[noise, "ce"] for noise, name in cells])
+        found = f"ahead in {said.count('ahead')} of {len(cells)} cells, behind in {said.count('behind')}, "
+        rows.append((conclusion, f"{found}{gap:+.1f} points on average", said.count("ahead"), len(cells)))
+
+    versus("TV, JS and KL are ahead of cross-entropy under uniform and random noise", even)
+    versus("... and under sparse noise of a low rate", ["sparse-low"])
+    won = {noise: (best(noise, divergences), best(noise, baselines)) for noise in noises}
+    said = {noise: verdict(noise, *pair) for noise, pair in won.items()}
+    rows.append(
+        (
+            "the best divergence is ahead of the best of the five baselines in most settings",
+            ", ".join(f"{n}: {said[n]} ({TITLES[a]}, {TITLES[b]})" for n, (a, b) in won.items()),
+            sum(one == "ahead" for one in said.values()),
+            len(said) // 2 + 1,
+        )
     )
-    if "sparse-high" in means.index:
-        hard = means.loc["sparse-high"]
-        stuck = hard[[name for name in hard.index if name not in OURS]] < 62
-        say(
-            "at sparse-high no method gets far beyond one half",
-            f"{int(stuck.sum())} of {len(stuck)} stay below 62 %, the best is {hard[stuck.index].idxmax()} "
-            f"with {hard[stuck.index].max():.1f} %",
-            float(stuck.mean()),
-        )
-    if "sparse-low" in means.index:
-        low = gap.loc["sparse-low", ["tv", "kl", "js"]]
-        say(
-            "they are ahead under sparse noise of a low rate, too",
-            ", ".join(f"{METHODS[name].title} {value:+.1f}" for name, value in low.items()),
-            float((low > 0).mean()),
-        )
-    words = {True: "holds", False: "does not hold", None: "only in part"}
-    return pd.DataFrame([(a, b, words[c]) for a, b, c in rows], columns=["conclusion", "measured", "verdict"])
+    top = [noise for noise in (*even, "sparse-low") if verdict(noise, "tv", won[noise][0]) != "behind"]
+    found = f"not behind the best one under {len(top)} of {len(even) + 1} noises, sparse-high aside"
+    rows.append(("TV is among the best of the eight divergences", found, len(top), len(even) + 1))
+    hard = means.loc["sparse-high", [*divergences, *baselines]]
+    found = f"the best of thirteen is {TITLES[hard.idxmax()]} with {hard.max():.1f} %"
+    rows.append(("at sparse-high no method exceeds 70 %", found, int(hard.max() <= 70), 1))
+    found = f"peer loss has {hard['pl']:.1f} %, cross-entropy {hard['ce']:.1f} %"
+    rows.append(("... and peer loss is the best of them", found, int(hard.idxmax() == "pl"), 1))
+    human = [noise for noise in means.index if noise in HUMAN_NOISES]
+    versus("TV, JS and KL are ahead of cross-entropy on labels that people gave", human)
+    words = [
+        "holds" if good >= total else "only in part" if good else "does not hold"
+        for _, _, good, total in rows
+    ]
+    return pd.DataFrame(
+        [(a, b, word) for (a, b, _, _), word in zip(rows, words, strict=True)],
+        columns=["conclusion", "measured", "verdict"],
+    )
+
+
+def _by_seed(part: str, rule: str) -> pd.DataFrame:
+    """Return accuracies in percent: a row per noise and seed, a column per method, in the part's order."""
+    cells = PARTS[choose("part", part, tuple(PARTS))]
+    column = accuracy_column(choose("rule", rule, tuple(RULES)))
+    wanted = pd.DataFrame([vars(cell) for cell in cells]).query("decay == 'l2'")
+    rows = measured().merge(wanted, on=list(wanted))
+    found = 100 * rows.pivot(index=["noise", "seed"], columns="method", values=column)
+    noises = [noise for noise in dict.fromkeys(wanted["noise"]) if noise in found.index.levels[0]]
+    return found.loc[noises, [name for name in dict.fromkeys(wanted["method"]) if name in found]]
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from fdiv.datasets import ImageFiles
+from fdiv.datasets.features import torchvision_models
 from fdiv.datasets.mirrors import offline, said
 from fdiv.names import choose
 
@@ -309,16 +310,11 @@ def resnet50(channels: int = 3, size: int = 224, num_classes: int = 14, pretrain
 
     pretrained: False leaves the weights random, for tests and where a checkpoint will replace them.
     """
-    try:
-        from torchvision.models import ResNet50_Weights
-        from torchvision.models import resnet50 as build
-    except ModuleNotFoundError:
-        raise ImportError("ResNet-50 is torchvision's: run  python -m pip install 'fdiv[images]'") from None
-
+    models = torchvision_models("ResNet-50")
     if channels != 3:
         raise ValueError(f"ResNet-50 takes images of 3 channels, not {channels}")
-    state = _imagenet_weights(ResNet50_Weights.IMAGENET1K_V1) if pretrained else None
-    net = build(weights=None)
+    state = _imagenet_weights(models.ResNet50_Weights.IMAGENET1K_V1) if pretrained else None
+    net = models.resnet50(weights=None)
     if state is not None:
         net.load_state_dict(state)
     net.fc = nn.Linear(net.fc.in_features, num_classes)
@@ -390,10 +386,7 @@ def build_model(name: str, images: Tensor | ImageFiles, num_classes: int) -> nn.
 
 def _of_torchvision(name: str, num_classes: int) -> nn.Module:
     """A network of torchvision for colour images of any size, its weights drawn by torch."""
-    try:
-        from torchvision import models
-    except ImportError:
-        raise ImportError(f"{name} is torchvision's: run  python -m pip install 'fdiv[images]'") from None
+    models = torchvision_models(name)
     return models.get_model(
         choose("torchvision model", name, models.list_models(models)), num_classes=num_classes
     )

@@ -55,7 +55,7 @@ __all__ = [
     "weight_average",
 ]
 
-LOG_ZERO = math.log(1e-4)  # what reverse cross-entropy takes for log 0, in the code of Ma et al. (2020)
+LOG_ZERO = math.log(1e-4)  # what reverse cross-entropy takes for log 0, in the code of Wang et al. (2019)
 LOG_LEAST = math.log(1e-7)  # the least log p of the negative losses of Ye et al. (2023), their -A
 
 
@@ -124,7 +124,8 @@ class SCE(_Pointwise):
     RCE = -sum_k p[k] log e[k] is the cross-entropy with the one-hot label e and p in each other's place.
     With A for log 0 it is -A (1 - p[y~]), a multiple of the mean absolute error.
 
-    alpha, beta: 0.1 and 1 as in the paper for CIFAR-10; A = log 1e-4, as in the code of Ma et al. (2020).
+    alpha, beta: 0.1 and 1 as in the paper for CIFAR-10; A = log 1e-4, as in the authors' code. That code also
+        keeps p above 1e-7, beyond which an example has no gradient; here it has one.
 
     >>> z, y = torch.tensor([[2.0, 0.0]]), torch.tensor([1])
     >>> round(SCE(2)(z, y).item(), 4)  # 0.1 * 2.1269 + 9.2103 * 0.8808
@@ -546,16 +547,19 @@ class ELR(NoisyLabelLoss):
 
 
 def label_wave(changes: Sequence[float], *, window: int = 3, patience: int = 10) -> int:
-    """Return the epoch, counted from 1, that Label Wave chooses (Yuan, Feng & Liu, ICLR 2024).
+    """Return the epoch, counted from 1, that Label Wave chooses (Yuan, Feng & Liu, ICLR 2024, algorithm 1).
 
     The wave is how many training examples are predicted otherwise than an epoch before, and its first valley
     comes before the network learns the wrong labels. A valley is a running mean that is not undercut for
     ``patience`` epochs; without any, the lowest one counts. No label is looked at, neither clean nor noisy.
 
+    It was published for a constant learning rate: one that falls calms the predictions by itself, and then
+    the last epoch is chosen. Nor is it meant for few wrong labels, or for a loss that does not learn them.
+
     changes: for each epoch, the number or share of examples whose prediction changed; the first epoch has no
         epoch before it, and nothing or nan there is passed over.
     window: over how many epochs the running mean goes, the last of which is the one returned.
-    patience: 10 as in others' code; the authors' own records the wave and leaves the choice open.
+    patience: 10 as in others' code; the paper names it, without a value.
 
     >>> label_wave([float("nan"), 9, 5, 3, 4, 6, 8, 8, 7, 1], window=1, patience=3)
     4

@@ -29,6 +29,10 @@ class Recipe:
     product: how the term over the product distribution is taken, see ``FDivLoss``.
     half_on_cpu: whether a CPU that multiplies bfloat16 in hardware does so, which is twice as fast; any other
         computes in float32. CUDA always takes 16 bits.
+    sharpness: how far the weights move uphill before each gradient, SAM's rho, see
+        ``modern.sharpness_aware``; 0 is an ordinary step.
+    average: the decay of the running mean of the weights, which is then judged and kept in place of the
+        network in training, see ``modern.weight_average``; 0 averages nothing.
     warm_up: trained first; its best weights, judged on noisy validation data, are where this recipe starts.
     warm_up_method: the method of the warm-up, "ce", "ratio" or "pearson-logit".
     source: where these numbers come from.
@@ -51,6 +55,8 @@ class Recipe:
     augment: str = "none"
     product: Product = "exact"
     half_on_cpu: bool = False
+    sharpness: float = 0.0
+    average: float = 0.0
     warm_up: Recipe | None = None
     warm_up_method: str = "ce"
     source: str = ""

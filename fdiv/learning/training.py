@@ -39,6 +39,7 @@ from fdiv.learning.distributed import World, locked, world
 from fdiv.learning.losses import NoisyLabelLoss
 from fdiv.learning.methods import METHODS, build_loss, needs_transition
 from fdiv.learning.models import build_model, looks_at_data, prepare
+from fdiv.learning.modern import sharpness_aware, weight_average
 from fdiv.learning.recipe import ESTIMATE_T, WARM_UP, Recipe, stages_before
 from fdiv.learning.runs import ORACLE, RULES, Run, State, read_state
 from fdiv.names import choose
@@ -217,7 +218,14 @@ class _Session:
         self.model.to(device).to(memory_format=torch.channels_last)
         self.model = self.world.synchronised(self.model)
         self.forward: Callable[[Tensor], Tensor] = self.model
+        self.mean = weight_average(self.model, recipe.average) if recipe.average else None
         self.loss = loss.to(device)
+        self.two_views = getattr(loss, "needs_view", False)
+        if self.two_views and recipe.augment == "none":
+            raise ValueError(
+                "this loss compares two views of a picture, but the recipe makes one: give it an"
+                " augmentation, such as augment='shift-flip'"
+            )
         self.loss.check = False  # the split has checked its labels
         self.optimiser = _optimiser(recipe, self.model)
         half = _half(device, recipe)
@@ -281,32 +289,49 @@ class _Session:
         """The images of the epoch from the disk, in the order in which ``images`` asks for them."""
         if isinstance(self.data.train_images, Tensor):
             return None
-        wanted = (part for joint, peers, _ in batches for part in (joint, peers) if part is not None)
+        views = 2 if self.two_views else 1
+        wanted = (
+            part for joint, peers, _ in batches for part in (*[joint] * views, peers) if part is not None
+        )
         own = (part[self.world.part(len(part))] for part in wanted)
         return self.data.train_images.batches(own, self.workers, pin_memory=self.device.type == "cuda")
 
     def step(self, joint: Tensor, peer_images: Tensor | None, peer_labels: Tensor | None) -> Tensor:
         """One step of Algorithm 1; with the exact product term its second and third batch are not needed."""
-        labels = self.data.train_labels
+        labels, pictures = self.data.train_labels, {}
         self.optimiser.zero_grad(set_to_none=True)
         self.steps += 1
-        with self.autocast:
-            logits = self.logits(joint)
-            peers = {"index": joint} if getattr(self.loss, "needs_index", False) else {}
-            if peer_images is not None:
-                peers = {"peer_logits": self.logits(peer_images), "peer_labels": labels[peer_labels]}
-            value = self.whole_loss(logits, labels[joint], peers)
-        self.scaler.scale(value if self.world.size == 1 else self.world.size * value).backward()
+
+        def logits(name: str, indices: Tensor) -> Tensor:
+            if name not in pictures:  # a second pass sees the same pictures
+                pictures[name] = self.images(indices)
+            return self.logits(pictures[name], len(indices))
+
+        def backward() -> Tensor:
+            with self.autocast:
+                given = logits("joint", joint)
+                more = {"index": joint} if getattr(self.loss, "needs_index", False) else {}
+                if self.two_views:
+                    more["view_logits"] = logits("view", joint)
+                if peer_images is not None:
+                    more |= {"peer_logits": logits("peers", peer_images), "peer_labels": labels[peer_labels]}
+                value = self.whole_loss(given, labels[joint], more)
+            self.scaler.scale(value if self.world.size == 1 else self.world.size * value).backward()
+            return value.detach()
+
+        rho = self.recipe.sharpness
+        value = sharpness_aware(self.model, backward, rho) if rho else backward()
         self.scaler.step(self.optimiser)
         self.scaler.update()
-        return value.detach()
+        if self.mean is not None:
+            self.mean.update_parameters(self.model)
+        return value
 
-    def logits(self, indices: Tensor) -> Tensor:
-        """Those of a batch. Of several processes each computes a part and is told the others'."""
+    def logits(self, pictures: Tensor, count: int) -> Tensor:
+        """Those of ``count`` pictures. Of several processes each computes a part and is told the others'."""
         if self.world.size == 1:
-            return self.forward(self.images(indices))
-        own = indices[self.world.part(len(indices))]
-        return self.world.whole(self.forward(self.images(own)), len(indices))
+            return self.forward(pictures)
+        return self.world.whole(self.forward(pictures), count)
 
     def whole_loss(self, logits: Tensor, labels: Tensor, peers: dict[str, Tensor]) -> Tensor:
         """The loss of the whole batch; where it draws, all processes draw the same."""
@@ -316,9 +341,10 @@ class _Session:
             return self.loss(logits, labels, **peers)
 
     def images(self, indices: Tensor) -> Tensor:
-        """A batch of training images, augmented and normalised on the device."""
+        """This process's part of a batch of training images, augmented and normalised on the device."""
         if self.stream is None:
-            batch = self.data.train_images[indices]
+            own = indices if self.world.size == 1 else indices[self.world.part(len(indices))]
+            batch = self.data.train_images[own]
         else:
             batch = next(self.stream).to(self.device, non_blocking=True)
         return normalise(self.augment.train(batch), self.recipe)
@@ -338,14 +364,19 @@ class _Session:
             "corrected": _agreement(memory, self.clean[flipped]),
         }
 
+    @property
+    def judged(self) -> nn.Module:
+        """The network that is evaluated and kept: the one in training, or the mean of its weights."""
+        return self.model if self.mean is None else self.mean.module
+
     def predict(self, images: Images) -> Tensor:
         """The logits of the present model, computed by all processes."""
-        return _predict_together(self.model, images, self.recipe, self.workers)
+        return _predict_together(self.judged, images, self.recipe, self.workers)
 
     def keep(self) -> None:
         """Copy the weights for every rule that would choose this epoch so far."""
-        state = {name: tensor.detach().clone() for name, tensor in self.model.state_dict().items()}
-        run = Run(self.model, pd.DataFrame(self.history), {})
+        state = {name: tensor.detach().clone() for name, tensor in self.judged.state_dict().items()}
+        run = Run(self.judged, pd.DataFrame(self.history), {})
         for rule in RULES:
             if run.epoch(rule) == self.epoch:
                 self.weights[rule] = state
@@ -363,6 +394,8 @@ class _Session:
             "loss": self.loss.memory(),
             "weights": self.weights,
         }
+        if self.mean is not None:
+            state["mean"] = self.mean.state_dict()
         write_state(state, path)
 
     def resume(self, path: Path, fingerprint: str) -> None:
@@ -383,11 +416,13 @@ class _Session:
         self.optimiser.load_state_dict(state["optimiser"])
         self.scaler.load_state_dict(state["scaler"])
         self.loss.remember(state["loss"])
+        if self.mean is not None:
+            self.mean.load_state_dict(state["mean"])
         self.epoch, self.history, self.weights = state["epoch"], state["history"], state["weights"]
 
     def finish(self) -> Run:
         """The run as a value, its model ready to predict."""
-        run = Run(self.model.eval(), pd.DataFrame(self.history), self.weights)
+        run = Run(self.judged.eval(), pd.DataFrame(self.history), self.weights)
         run.use("noisy-objective")
         validation = self.predict(self.data.validation_images)
         return replace(run, diagnosis=tuple(self.loss.diagnose(validation, self.data.validation_labels)))

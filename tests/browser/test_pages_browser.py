@@ -22,7 +22,8 @@ DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 READY = """() => {
   dispatchEvent(new Event('beforeprint'));
   return [...document.querySelectorAll('.plotly-graph-div')].every(figure => figure._fullLayout)
-    && (!document.querySelector('script[src$="mathjax.js"]') || window.MathJax?.startup?.promise?.then(() => true));
+    && (!document.querySelector('script[src$="mathjax.js"]')
+      || window.MathJax?.startup?.promise?.then(() => true));
 }"""
 # What a figure shows, as text; numbers may come packed in base64, as Python stored them, or as a list.
 SHOWN = """figure => {

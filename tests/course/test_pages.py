@@ -126,7 +126,8 @@ class Addresses(HTMLParser):
 
 def test_every_figure_lies_in_its_place_as_json(first):
     places = re.findall(
-        r'<div id="(figure-\d)" class="plotly-graph-div" style="min-height:380px"></div><script[^>]*>(.*?)</script>',
+        r'<div id="(figure-\d)" class="plotly-graph-div" style="min-height:380px"></div>'
+        r"<script[^>]*>(.*?)</script>",
         first,
     )
     assert len({name for name, _ in places}) == 2

@@ -298,3 +298,12 @@ def test_long_is_the_laptop_recipe_with_three_times_the_epochs(dataset, method, 
         assert long.warm_up.epochs == 3 * short.warm_up.epochs
     kept = {"schedule": (), "warm_up": None, "source": ""}
     assert replace(long, **kept) == replace(short, **kept)
+
+
+@pytest.mark.parametrize(("variant", "field"), [("averaged", "average"), ("sam", "sharpness")])
+@pytest.mark.parametrize("mode", ["quick", "laptop", "paper"])
+def test_a_variant_of_the_step_changes_that_alone(variant, field, mode):
+    plain, changed = (recipe("cifar-10", "ce", mode, variant=v) for v in ("paper", variant))
+    assert getattr(plain, field) == 0 < getattr(changed, field)
+    assert replace(changed, **{field: 0.0}, source=plain.source) == plain
+    assert plain.values() != changed.values()

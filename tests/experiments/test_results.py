@@ -4,6 +4,7 @@ import contextlib
 import math
 import multiprocessing
 import random
+import subprocess
 
 import pandas as pd
 import pytest
@@ -438,3 +439,30 @@ def test_titles_tell_the_method_its_correction_and_what_it_knew():
     assert list(shown["way"]) == [
         "Total variation", "Forward correction", "KL, forward correction", "KL, exact correction",
     ]  # fmt: skip
+
+
+def test_a_commit_is_marked_where_the_code_differs_and_not_where_results_were_added(tmp_path, monkeypatch):
+    def git(*words):
+        subprocess.run(["git", "-C", str(tmp_path), *words], check=True, capture_output=True)
+
+    def commit():
+        results._commit.cache_clear()
+        return results._commit()
+
+    (tmp_path / "data" / "results").mkdir(parents=True)
+    code, table = tmp_path / "code.py", tmp_path / "data" / "results" / "study.csv"
+    code.write_text("1")
+    table.write_text("a")
+    git("init", "-q")
+    git("add", "-A")
+    git("-c", "user.name=x", "-c", "user.email=x@y", "commit", "-qm", "first")
+    monkeypatch.setattr(results, "ROOT", tmp_path)
+    clean = commit()
+    assert len(clean) == 12
+    table.write_text("b")
+    assert commit() == clean
+    code.write_text("2")
+    assert commit() == f"{clean}+"
+    monkeypatch.setattr(results, "ROOT", tmp_path.parent / "elsewhere")
+    assert commit() == "unknown"
+    results._commit.cache_clear()

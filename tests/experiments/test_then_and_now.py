@@ -13,6 +13,7 @@ from fdiv.experiments import then_and_now as study
 from fdiv.experiments.then_and_now import BUDGETS, DECAYS, PARTS, Budget, Cell, Stack, chosen, compare
 from fdiv.learning.losses import CrossEntropy
 from fdiv.learning.methods import METHODS
+from fdiv.theory.divergences import DIVERGENCES
 
 TINY = Budget(dataset="digits", train=300, validation=100, hidden=16, epochs=3, batch=50, rate=1e-2)
 
@@ -79,6 +80,53 @@ def test_the_first_epoch_is_adams_on_the_batches_of_the_seed(split):
     assert rows["test_accuracy"].iloc[0] > 0.2
 
 
+def test_a_linear_head_is_one_layer_and_learns(split):
+    stack, x = Stack((0, 1), 12, 0, 3), torch.randn(5, 12)
+    matrix, shift = (weight[1] for weight in stack.weights)
+    assert torch.allclose(stack.predictions(x)[1], x @ matrix + shift, atol=1e-6)
+    assert torch.allclose(stack.logits(x.expand(2, -1, -1)), stack.predictions(x), atol=1e-6)
+    rows, _ = compare(split, "tv", dataclasses.replace(TINY, hidden=0, epochs=10, rate=0.05), seeds=(0,))
+    assert rows["test_accuracy"].iloc[-1] > 0.6
+
+
+def test_an_objective_is_that_of_the_loss_on_each_seeds_answers(split):
+    """For one loss that all seeds share, and for one with a T for each seed."""
+    z, y = torch.randn(2, 40, 10), torch.randint(10, (40,))
+    shared = study._Losses("tv", split, 100, 2, None)
+    assert shared.objectives(z, y) == pytest.approx([shared.losses[0].objective(one, y).item() for one in z])
+    matrices = [np.eye(10), np.full((10, 10), 0.02) + 0.8 * np.eye(10)]
+    own = study._Losses(study.FORWARD, split, 100, 2, matrices)
+    same = own.objectives(z[:1].expand(2, -1, -1), y)
+    assert same[0] != pytest.approx(same[1], rel=1e-3)
+
+
+def test_a_cell_without_the_accuracy_of_a_rule_is_trained_anew(tmp_path, monkeypatch):
+    monkeypatch.setitem(BUDGETS, "digits", TINY)
+    file, cells = tmp_path / "study.csv", [Cell("digits", "uniform-0.4", name) for name in ("ce", "tv")]
+    study.run(cells, file, seeds=(0,))
+    whole = study.measured(file)
+    old = whole.copy()
+    old.loc[old["method"] == "ce", "accuracy_noisy_objective"] = np.nan
+    old.to_csv(file, index=False)
+    study.run(cells, file, seeds=(0,))
+    again = study.measured(file)
+    assert again["method"].tolist() == ["tv", "ce"]
+    assert again.filter(like="accuracy").notna().all(axis=None)
+    assert list(again) == list(whole)
+
+
+def test_T_is_estimated_where_validation_is_best_and_not_where_labels_are_known_by_heart(split):
+    long = dataclasses.replace(TINY, hidden=64, epochs=30)
+    rows, logits = compare(split, "ce", long, seeds=(0, 1))
+    for seed, answers in enumerate(logits.argmax(2)):
+        one = rows[rows["seed"] == seed].set_index("epoch")
+        early, last = one["validation_accuracy"].idxmax(), 30
+        wrong = split.train_labels[:300] != split.train_clean_labels[:300]
+        learnt = (answers == split.train_labels[:300])[wrong].float().mean().item()
+        assert learnt == pytest.approx(one["memorised"][early], abs=1e-6)
+        assert learnt < one["memorised"][last]
+
+
 def test_decay_pulls_matrices_and_leaves_shifts():
     for name, expected in (("l2", lambda w: w * (1 - 0.5 * DECAYS["l2"].l2)), ("none", lambda w: w)):
         stack = Stack((0,), 4, 3, 2)
@@ -98,10 +146,17 @@ def test_rules_choose_their_epochs():
             "epoch": range(1, 7),
             "changes": [np.nan, 0.5, 0.2, 0.1, 0.3, 0.4],
             "validation_accuracy": [0.3, 0.5, 0.4, 0.4, 0.4, 0.4],
+            "validation_objective": [-5.0, -4.0, -3.0, -4.0, -5.0, -6.0],
             "test_accuracy": [0.1, 0.2, 0.3, 0.4, 0.5, 0.45],
         }
     )
-    assert chosen(history) == {"last": 0.45, "noisy-accuracy": 0.2, "label-wave": 0.5, "oracle": 0.5}
+    assert chosen(history) == {
+        "last": 0.45,
+        "noisy-accuracy": 0.2,
+        "noisy-objective": 0.3,
+        "label-wave": 0.5,
+        "oracle": 0.5,
+    }
 
 
 def test_every_part_names_rows_that_exist():
@@ -110,7 +165,8 @@ def test_every_part_names_rows_that_exist():
         for cell in cells:
             assert cell.budget in BUDGETS
             assert cell.decay in DECAYS
-            assert cell.method in METHODS or cell.method == study.STRONG
+            assert cell.method in METHODS or cell.method in (study.STRONG, study.FORWARD)
+            assert cell.method in study.TITLES
 
 
 def test_the_file_grows_cell_by_cell_and_nothing_is_trained_twice(tmp_path, monkeypatch):
@@ -187,13 +243,44 @@ def test_the_best_and_who_is_tied_with_it(monkeypatch, tmp_path):
     assert all(sorted(names) == ["gce", "tv"] for names in tied.values())
 
 
+def test_a_cell_stands_with_its_spread_its_seeds_and_its_distance(monkeypatch, tmp_path):
+    def accuracy(cell, seed):
+        return 0.6 + {"tv": 0.05, "kl": -0.02}.get(cell.method, 0) + 0.001 * seed * (cell.method == "tv")
+
+    made_up(monkeypatch, tmp_path, PARTS["paper"], accuracy)
+    found = study.against("paper").set_index(["noise", "method"])
+    assert len(found) == len(PARTS["paper"])
+    tv = found.loc[("human-worse", "tv")]
+    assert tv["mean"] == pytest.approx(65.2)
+    assert tv["std"] == pytest.approx(0.1581, abs=1e-3)
+    assert tv["seeds"] == 5
+    assert tv["gap"] == pytest.approx(5.2)
+    assert tv["high"] - tv["low"] == pytest.approx(2 * 2.776 * 0.1581 / 5**0.5, abs=1e-2)
+    assert found.loc["sparse-low"]["verdict"].to_dict() == {
+        name: {"tv": "ahead", "kl": "behind"}.get(name, "tied") for name in found.loc["sparse-low"].index
+    }
+
+
 @pytest.mark.parametrize(("lead", "words"), [(0.1, "holds"), (-0.1, "does not hold")])
 def test_the_papers_conclusions_are_judged(monkeypatch, tmp_path, lead, words):
     def accuracy(cell, seed):
         if cell.noise == "sparse-high":
-            return 0.5 if lead > 0 else 0.8
-        return 0.6 + (lead if METHODS[cell.method].group == "divergence" else 0) + 0.001 * seed
+            high = 0.5 if lead > 0 else 0.8
+            return high + (0.1 if cell.method == ("pl" if lead > 0 else "ce") else 0)
+        divergence = cell.method in DIVERGENCES
+        worse = 0.03 * (lead < 0 and cell.method == "tv")
+        return 0.6 + (lead if divergence else 0) - worse + 0.001 * (seed * (1 + len(cell.method)) % 5)
 
     made_up(monkeypatch, tmp_path, PARTS["paper"], accuracy)
     found = study.conclusions()
-    assert found["verdict"].tolist() == [words] * 4
+    assert found["verdict"].tolist() == [words] * 7
+
+
+def test_the_stored_main_table_is_whole():
+    """Thirteen methods and ours, the paper's six noises and people's labels, with and without a layer."""
+    for part in ("paper", "paper-linear"):
+        for rule in study.RULES:
+            count = study.table(part, rule, statistic="count")
+            assert count.shape == (9, 17)
+            assert count.eq(5).all(axis=None)
+    assert not study.measured()["commit"].str.endswith("+").any()

@@ -636,6 +636,24 @@ def test_label_wave_stops_in_the_first_valley():
         label_wave([1, 2], window=0)
 
 
+def test_label_wave_is_the_papers_algorithm():
+    """Algorithm 1: store at every new low of the running mean, halt after ``patience`` others in a row."""
+    draw = np.random.default_rng(0)
+    for _ in range(200):
+        count, window, patience = draw.integers(6, 30), int(draw.integers(1, 5)), int(draw.integers(1, 8))
+        wave = [math.nan, *draw.integers(0, 40, size=count).tolist()]
+        low, stored, worse = math.inf, 0, 0
+        for t in range(window + 1, len(wave) + 1):
+            mean = sum(wave[t - window : t]) / window
+            if mean < low:
+                low, stored, worse = mean, t, 0
+            else:
+                worse += 1
+            if worse == patience:
+                break
+        assert label_wave(wave, window=window, patience=patience) == stored
+
+
 def small_network() -> nn.Module:
     torch.manual_seed(0)
     return nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Tanh(), nn.Linear(4, 2)).double()

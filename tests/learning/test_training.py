@@ -20,11 +20,12 @@ from fdiv.datasets import ImageFiles, digits, noisy_split
 from fdiv.experiments.experiment import noisy_data
 from fdiv.experiments.recipes import QUICK, recipe
 from fdiv.learning import training
-from fdiv.learning.augment import Augmentation
+from fdiv.learning.augment import Augmentation, shift_flip
 from fdiv.learning.losses import CrossEntropy, FDivLoss
 from fdiv.learning.methods import build_loss
 from fdiv.learning.methods import paper_methods as methods
 from fdiv.learning.models import build_model
+from fdiv.learning.modern import JensenShannon
 from fdiv.learning.recipe import Recipe
 from fdiv.learning.training import (
     ORACLE,
@@ -87,6 +88,79 @@ def test_a_run_equals_the_plain_loop(split):
     last = run.use("last").state_dict()
     for name, value in model.state_dict().items():
         torch.testing.assert_close(last[name], value, rtol=1e-4, atol=1e-6)
+
+
+def test_sharpness_aware_steps_are_those_of_the_plain_loop(split):
+    """Two passes over the same augmented pictures: uphill by rho, the gradient there, and back."""
+    settings = replace(QUICK, schedule=((1, 1e-3),), sharpness=0.1, augment="shift-flip")
+    run = train(split, settings, CrossEntropy(10), seed=3)
+    seeds = [int(np.random.SeedSequence([3, epoch]).generate_state(1)[0]) for epoch in range(2)]
+    torch.manual_seed(seeds[0])
+    model = build_model("small-net", split.train_images, 10)
+    optimiser = torch.optim.Adam(model.parameters(), lr=1e-3)
+    torch.manual_seed(seeds[1])
+    order = torch.randperm(1000)
+    for batch in order[: 1000 // 64 * 64].split(64):
+        pictures, labels = shift_flip(split.train_images[batch]), split.train_labels[batch]
+        weights = list(model.parameters())
+        gradient = torch.autograd.grad(torch.nn.functional.cross_entropy(model(pictures), labels), weights)
+        length = sum((g**2).sum() for g in gradient).sqrt()
+        before = [w.detach().clone() for w in weights]
+        with torch.no_grad():
+            for w, g in zip(weights, gradient, strict=True):
+                w += 0.1 * g / length
+        optimiser.zero_grad()
+        torch.nn.functional.cross_entropy(model(pictures), labels).backward()
+        with torch.no_grad():
+            for w, old in zip(weights, before, strict=True):
+                w.copy_(old)
+        optimiser.step()
+    last = run.use("last").state_dict()
+    for name, value in model.state_dict().items():
+        torch.testing.assert_close(last[name], value, rtol=1e-3, atol=1e-5)
+
+
+def test_a_mean_of_the_weights_is_judged_and_kept_and_goes_on_after_a_stop(split, tmp_path):
+    plain, averaged = (
+        replace(SHORT, schedule=((3, 1e-3),)),
+        replace(SHORT, schedule=((3, 1e-3),), average=0.9),
+    )
+    one = train(split, averaged, CrossEntropy(10), seed=3)
+    other = train(split, plain, CrossEntropy(10), seed=3)
+    assert one.history["train_objective"].equals(other.history["train_objective"])  # it only watches
+    assert not same(one.weights["last"], other.weights["last"])
+    answers = predict(one.use("last"), split.test_images, averaged).argmax(1)
+    accuracy = (answers == split.test_labels).float().mean().item()
+    assert accuracy == pytest.approx(one.history["test_accuracy"].iloc[-1])
+
+    class Stops(Exception):
+        pass
+
+    def stop(row):
+        if row["epoch"] == 2:
+            raise Stops
+
+    with pytest.raises(Stops):
+        train(split, averaged, CrossEntropy(10), seed=3, checkpoint=tmp_path / "run.pt", on_epoch=stop)
+    resumed = train(split, averaged, CrossEntropy(10), seed=3, checkpoint=tmp_path / "run.pt")
+    assert all(same(one.weights[rule], resumed.weights[rule]) for rule in RULES)
+
+
+def test_a_loss_of_two_views_sees_two_augmentations(split):
+    seen = []
+
+    class Watched(JensenShannon):
+        def forward(self, logits, labels, *, view_logits):
+            seen.append((logits.detach(), view_logits.detach()))
+            return super().forward(logits, labels, view_logits=view_logits)
+
+    shifted = replace(QUICK, schedule=((1, 1e-3),), augment="shift-flip")
+    run = train(split, shifted, Watched(10, views=2), seed=3)
+    assert len(seen) == 1000 // 64
+    assert all(one.shape == other.shape and not one.equal(other) for one, other in seen)
+    assert np.isfinite(run.history["validation_objective"]).all()
+    with pytest.raises(ValueError, match="two views of a picture, but the recipe makes one"):
+        train(split, replace(shifted, augment="none"), JensenShannon(10, views=2), seed=3)
 
 
 def test_sampled_runs_take_two_more_batches_from_the_training_data(split):

@@ -50,6 +50,7 @@ def test_a_model_that_is_too_sure_is_seen_through():
     np.testing.assert_allclose(right.T, T, atol=5 * right.standard_error.max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("T", [symmetric(0.1, 4), symmetric(0.4, 4), pair(0.3, 4)])
 def test_where_its_assumption_holds_the_interval_covers_the_truth(T):
     inside = []

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from fdiv.course.exercises import Wrong, close, exercise, number
+from fdiv.course.exercises import Wrong, close, exercise, number, several
 from fdiv.theory import DIVERGENCES, exact, robustness
 
 CIRCLE = torch.tensor([[0.6, 0.4, 0.0], [0.0, 0.6, 0.4], [0.4, 0.0, 0.6]], dtype=torch.float64)
@@ -29,7 +29,7 @@ def _two_answers(first: Tensor) -> Tensor:
 
 @exercise(
     "1 two that change places",
-    because="no amount of noisy data tells which of the two is better, so a loss alone is not the cure",
+    because="No amount of noisy data tells which of the two is better, so a loss alone is not the cure.",
 )
 def better_then_worse(answer: Callable[[], Any]) -> None:
     """Better than (0, .5, 1) clean, and worse under noise in a circle."""
@@ -46,7 +46,7 @@ def better_then_worse(answer: Callable[[], Any]) -> None:
 
 @exercise(
     "2 the two constants",
-    because="their ratio is what training on noisy labels is guaranteed to keep, whatever the data",
+    because="Their ratio is what training on noisy labels is guaranteed to keep, whatever the data.",
 )
 def constants(answer: Callable[[Tensor], Any]) -> None:
     """1 over half the widest distance of rows of the inverse, and half that of T."""
@@ -54,9 +54,7 @@ def constants(answer: Callable[[Tensor], Any]) -> None:
     for K in (2, 3, 5):
         T = torch.rand(K, K, generator=generator, dtype=torch.float64) + torch.eye(K)
         T = T / T.sum(1, keepdim=True)
-        got = answer(T.clone())
-        if not isinstance(got, tuple | list) or len(got) != 2:
-            raise Wrong("return two numbers, the smallest and the largest")
+        got = several(answer(T.clone()), "return two numbers, the smallest and the largest")
         low, high = (number(value) for value in got)
         right = robustness.guarantee("tv", T)
         if abs(low - right.highest) < 1e-9 and abs(high - right.lowest) < 1e-9 and K > 2:
@@ -75,7 +73,7 @@ def constants(answer: Callable[[Tensor], Any]) -> None:
 
 @exercise(
     "3 as wrong as can be",
-    because="labels need not be mostly right to rank classifiers, only wrong in the same way for each class",
+    because="Labels need not be mostly right to rank classifiers, only wrong in the same way for each class.",
 )
 def always_wrong(answer: Callable[[], Any]) -> None:
     """A zero diagonal and c permutation + 1 e'."""
@@ -92,7 +90,7 @@ def always_wrong(answer: Callable[[], Any]) -> None:
 
 @exercise(
     "4 the cliff",
-    because="an imbalance you can count before training tells you which loss would give up a class",
+    because="An imbalance you can count before training tells you which loss would give up a class.",
 )
 def largest_majority(answer: Callable[[str], Any]) -> None:
     """(1 + 1/x) / 2, at most 1."""
@@ -111,7 +109,7 @@ def largest_majority(answer: Callable[[str], Any]) -> None:
 
 @exercise(
     "5 groups are not boundaries",
-    because="maximising an information is clustering: it is the right thing where classes hardly overlap",
+    because="Maximising an information is clustering: it is the right thing where classes hardly overlap.",
 )
 def groups_not_boundaries(answer: Callable[[], Any]) -> None:
     """The best by Pearson's divergence is not the most accurate."""

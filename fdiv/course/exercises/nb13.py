@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 import numpy as np
 import pandas as pd
 
-from fdiv.course.exercises import Wrong, exercise, number
+from fdiv.course.exercises import Wrong, exercise, indices, number
 from fdiv.experiments.statistics import average_ranks
 from fdiv.learning.modern import tolerates
 
@@ -47,7 +47,7 @@ def survivors(answer: Callable[[np.ndarray], Collection[int]]) -> None:
         got, right = answer(T.copy()), np.flatnonzero(tolerates("posterior", T)).tolist()
         if got is None:
             raise Wrong("your function returned None: is there a return?")
-        got = sorted(int(k) for k in got)
+        got = indices(got, len(T))
         columns = [int(j) for j in range(len(T)) if T[:, j].argmax() == j]
         if got != right and got == columns:
             raise Wrong("you looked down a column: an example of class i has the labels of row i")

@@ -56,9 +56,11 @@ TREE = Question(
                         "Yes": Advice(
                             'FDivLoss("pearson", K, score="logit")',
                             "The most frequent label of such a class is wrong, so fitting the labels cannot "
-                            "work. Free scores learn the ratio of joint and product instead, which still "
-                            "points to the right class.",
-                            ("02", "09"),
+                            "work, with this paper's losses or later ones. Free scores learn the ratio of "
+                            "joint and product instead, which still points to the right class. Choose the "
+                            "epoch by the loss itself on noisy validation labels: their accuracy is largest "
+                            "for the wrong answers.",
+                            ("02", "09", "13"),
                         ),
                         "No": Advice(
                             'FDivLoss("kl", K, transition=T_estimated, correction="forward")',
@@ -74,8 +76,10 @@ TREE = Question(
                         "No": Advice(
                             'FDivLoss("tv", K)',
                             "Total variation ranks classifiers as clean labels do under uniform noise, "
-                            "bends least under other noise, and needs to know nothing. The one to try first.",
-                            ("00", "03", "04"),
+                            "bends least under other noise, and needs to know nothing. Compared fairly, no "
+                            "later loss is ahead of it, and several cannot be told from it. The one to try "
+                            "first.",
+                            ("00", "03", "13"),
                         ),
                         "Yes": Advice(
                             "CrossEntropy(K)",
