@@ -303,7 +303,10 @@ function build({ root, params, theme, tint, tell, onTheme, closing }) {
   const bounds = canvas(shared, cells[3], { height: () => 150, paint: paintBounds, label: "Guarantees of total variation and Pearson" });
   const promise = element("p", { className: "fdiv-note" });
   cells[3].append(promise);
-  if (!set.mend) cells[3].remove();
+  if (!set.mend) {
+    cells[3].remove();
+    cells[2].style.gridColumn = "1 / -1";
+  }
 
   // ---- the rows: borders can be dragged
   const layout = () => {
