@@ -8,9 +8,10 @@ The names below are the ones a user needs; each is imported when it is first use
 'Total variation'
 """
 
+import sys
 from typing import TYPE_CHECKING
 
-from fdiv.names import lazily, load_plugins
+from fdiv.names import is_command, lazily, load_plugins
 
 __version__ = "0.2.0"
 
@@ -77,4 +78,10 @@ __getattr__, __dir__, _ = lazily(
     },
 )
 
-load_plugins()
+try:
+    load_plugins()
+except ImportError as _error:
+    if sys.flags.dev_mode or not is_command():
+        raise
+    print(f"fdiv: {_error}", file=sys.stderr)  # the command says everything in one sentence
+    sys.exit(2)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import fdiv
 from fdiv.files import runs_folder
+from fdiv.names import printable
 
 if TYPE_CHECKING:
     from fdiv.course.notebooks import Execution
@@ -38,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _sentence(error: Exception) -> str:
-    said = " ".join(line.strip() for line in str(error).splitlines()) or type(error).__name__
+    said = printable(" ".join(line.strip() for line in str(error).splitlines())) or type(error).__name__
     if isinstance(error, ModuleNotFoundError) and "fdiv" not in said:
         return f"this needs the notebook tools ({said}): run  python -m pip install 'fdiv[notebooks]'"
     if isinstance(error, MemoryError) or "out of memory" in said or "allocate memory" in said:
@@ -241,8 +242,9 @@ def _terminated_as_interrupted() -> Iterator[None]:
 
 
 def _clean(options: argparse.Namespace) -> int:
-    from fdiv.learning.cleaning import clean
+    from fdiv.learning.cleaning import clean, writable
 
+    writable(options.out)  # before an hour of training, not after
     report = clean(options.data, options.labels, label=options.label, folds=options.folds, seed=options.seed)
     table, page = report.write(options.out)
     print(report)

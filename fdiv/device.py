@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any
 
 import torch
+
+from fdiv.files import is_on
 
 
 def pick_device() -> torch.device:
     """CUDA if there is one, else Apple's MPS, else the CPU; ``FDIV_DEVICE`` overrides the choice."""
     wanted = os.environ.get("FDIV_DEVICE")
     if wanted:
-        return _usable(wanted)
+        return usable(wanted, "FDIV_DEVICE")
     if torch.cuda.is_available():
         return torch.device("cuda")
     if torch.backends.mps.is_available():
@@ -37,7 +40,7 @@ def is_static() -> bool:
 
     In Colab a plotly figure inside an output widget stays blank, so the figure is drawn once instead.
     """
-    return os.environ.get("FDIV_STATIC", "0") not in ("", "0") or "COLAB_RELEASE_TAG" in os.environ
+    return is_on("FDIV_STATIC") or "COLAB_RELEASE_TAG" in os.environ
 
 
 def is_watched() -> bool:
@@ -49,14 +52,20 @@ def is_watched() -> bool:
     return not is_static() if hasattr(get_ipython(), "kernel") else sys.stderr.isatty()
 
 
-def _usable(name: str) -> torch.device:
-    """The device called ``name``, or a ``ValueError`` that says why it cannot be used."""
+def usable(name: Any, what: str) -> torch.device:
+    """Return the device called ``name``, or raise a ``ValueError`` that says why it cannot be used.
+
+    what: the variable or the argument that names it.
+
+    >>> usable("cpu", "device")
+    device(type='cpu')
+    """
     try:
         device = torch.device(name)
         torch.zeros(1, device=device).item()
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
+    except (RuntimeError, AssertionError, NotImplementedError, TypeError) as error:
         reason = str(error).splitlines()[0]
         raise ValueError(
-            f"FDIV_DEVICE={name!r} cannot be used here ({reason}); try 'cpu', 'cuda', 'cuda:1' or 'mps'"
+            f"{what}={name!r} cannot be used here ({reason}); try 'cpu', 'cuda', 'cuda:1' or 'mps'"
         ) from None
     return device

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 IN_CLONE = (ROOT / "pyproject.toml").is_file() and (ROOT / "data" / "paper").is_dir()
 PAPER = (ROOT if IN_CLONE else Path(__file__).resolve().parent) / "data" / "paper"
 RESULTS = ROOT / "data" / "results" if IN_CLONE else Path.cwd() / "results"
-OFFLINE = {"": False, "0": False, "false": False, "no": False, "off": False} | dict.fromkeys(
+SWITCH = {"": False, "0": False, "false": False, "no": False, "off": False} | dict.fromkeys(
     ("1", "true", "yes", "on"), True
 )
 
@@ -65,10 +65,19 @@ def offline() -> bool:
     >>> isinstance(offline(), bool)
     True
     """
-    value = os.environ.get("FDIV_OFFLINE", "")
-    if value.strip().casefold() not in OFFLINE:
-        raise ValueError(f"FDIV_OFFLINE is {value!r}, but must be one of 1, true, yes, on, 0, false, no, off")
-    return OFFLINE[value.strip().casefold()]
+    return is_on("FDIV_OFFLINE")
+
+
+def is_on(variable: str) -> bool:
+    """Return whether an environment variable is 1, true, yes or on.
+
+    >>> is_on("FDIV_NO_SUCH_VARIABLE")
+    False
+    """
+    value = os.environ.get(variable, "")
+    if value.strip().casefold() not in SWITCH:
+        raise ValueError(f"{variable} is {value!r}, but must be one of 1, true, yes, on, 0, false, no, off")
+    return SWITCH[value.strip().casefold()]
 
 
 @contextmanager

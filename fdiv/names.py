@@ -52,6 +52,26 @@ def key(name: Any) -> str:
     return _plain(str(name))
 
 
+def printable(text: str) -> str:
+    """Return ``text`` in one line, with what a terminal would obey or cannot show spelled out.
+
+    >>> print(printable("red: " + chr(27) + "[31m"))
+    red: \\x1b[31m
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def utf8(text: Any) -> Any:
+    """Return ``text`` with what UTF-8 cannot write spelled out: odd bytes in the names of files.
+
+    >>> print(utf8("odd: " + chr(0xDCFF)))
+    odd: \\udcff
+    """
+    return text.encode("utf-8", "backslashreplace").decode() if isinstance(text, str) else text
+
+
 @lru_cache(4096)
 def _plain(text: str) -> str:
     return "".join(c for c in text.casefold() if c.isalnum())
@@ -153,21 +173,45 @@ def load_plugins() -> None:
     """Import what ``FDIV_PLUGINS`` names: Python files or modules that register rows of their own.
 
     The variable reaches kernels and workers as well, so a dataset or a method registered in such a file is
-    known to every command, notebook and grid. Several are separated as in ``PATH``.
+    known to every command, notebook and grid. Several are separated as in ``PATH``; a file's path is made
+    absolute, since a kernel works in another folder.
     """
-    for name in filter(None, os.environ.get("FDIV_PLUGINS", "").split(os.pathsep)):
-        path = Path(name).expanduser()
-        if path.stem in sys.modules or name in sys.modules:
-            continue
+    names = [
+        str(Path(name).expanduser().absolute()) if name.endswith(".py") else name
+        for name in filter(None, os.environ.get("FDIV_PLUGINS", "").split(os.pathsep))
+    ]
+    if names:
+        os.environ["FDIV_PLUGINS"] = os.pathsep.join(names)
+    for name in names:
         try:
-            if path.suffix == ".py":
-                spec: Any = importlib.util.spec_from_file_location(path.stem, path)
-                sys.modules[path.stem] = module = importlib.util.module_from_spec(spec)
-                spec.loader.exec_module(module)
-            else:
-                importlib.import_module(name)
-        except Exception as error:
-            sys.modules.pop(path.stem, None)
-            raise ImportError(
-                f"FDIV_PLUGINS names {name!r}, which cannot be imported ({type(error).__name__}: {error})"
-            ) from error
+            _import_file(Path(name)) if name.endswith(".py") else importlib.import_module(name)
+        except (Exception, SystemExit) as error:
+            said = " ".join(f"{type(error).__name__}: {error}".split())
+            raise ImportError(f"FDIV_PLUGINS names {name!r}, which cannot be imported ({said})") from error
+
+
+def _import_file(path: Path) -> None:
+    """Import a Python file as a module of its name, once."""
+    there = sys.modules.get(path.stem)
+    if there is not None:
+        if getattr(there, "__file__", None) == str(path):
+            return
+        raise ImportError(f"another module is called {path.stem!r}: rename the file")
+    spec: Any = importlib.util.spec_from_file_location(path.stem, path)
+    sys.modules[path.stem] = module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        sys.modules.pop(path.stem, None)
+        raise
+
+
+def is_command() -> bool:
+    """Return whether this process was started as the command ``fdiv`` or as ``python -m fdiv``.
+
+    >>> is_command()
+    False
+    """
+    words = sys.orig_argv
+    as_module = sys.argv[:1] == ["-m"] and "-m" in words and words[words.index("-m") + 1] == "fdiv"
+    return as_module or Path((sys.argv or [""])[0]).stem == "fdiv"

@@ -8,6 +8,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from fdiv import names
+
 TOYS = Path(__file__).parent / "toys" / "toy_rows.py"
 
 
@@ -73,3 +75,32 @@ def test_a_plugin_that_cannot_be_imported_is_one_sentence(tmp_path):
     )  # fmt: skip
     assert "FDIV_PLUGINS names" in done.stderr
     assert "No module named 'nowhere'" in done.stderr
+
+
+@pytest.mark.parametrize("text", ["import nowhere", "raise SystemExit('enough')", "1 / 0", "def"])
+def test_the_command_tells_of_a_broken_plugin_without_a_traceback(tmp_path, text):
+    (tmp_path / "broken.py").write_text(text)
+    done = subprocess.run(
+        [sys.executable, "-m", "fdiv", "--version"], env=os.environ | {"FDIV_PLUGINS": "broken.py"},
+        capture_output=True, text=True, check=False, cwd=tmp_path,
+    )  # fmt: skip
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert done.stderr.startswith(f"fdiv: FDIV_PLUGINS names '{tmp_path}")
+
+
+def test_a_plugin_is_imported_once_by_its_absolute_path_and_never_passed_over(tmp_path, monkeypatch):
+    for name in ("odd_plug_in", "json"):
+        (tmp_path / f"{name}.py").write_text(
+            "import os\nos.environ['COUNT'] = os.environ.get('COUNT', '') + 'x'"
+        )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COUNT", "")
+    monkeypatch.setenv("FDIV_PLUGINS", "odd_plug_in.py")
+    names.load_plugins()
+    names.load_plugins()
+    assert os.environ["COUNT"] == "x"
+    assert os.environ["FDIV_PLUGINS"] == str(tmp_path / "odd_plug_in.py")  # as a kernel elsewhere needs it
+    monkeypatch.setenv("FDIV_PLUGINS", "json.py")
+    with pytest.raises(ImportError, match="another module is called 'json': rename the file"):
+        names.load_plugins()
+    sys.modules.pop("odd_plug_in")

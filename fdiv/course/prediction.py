@@ -108,7 +108,8 @@ def _checked(question: str, options: Sequence[str], answer: int, why: Sequence[s
     if not isinstance(question, str) or not question.strip():
         raise ValueError(f"question is {question!r}, but must be a sentence")
     for name, sentences in (("options", options), ("why", why)):
-        whole = not isinstance(sentences, str) and all(isinstance(s, str) and s.strip() for s in sentences)
+        listed = isinstance(sentences, list | tuple)
+        whole = listed and all(isinstance(s, str) and s.strip() for s in sentences)
         if not whole:
             raise ValueError(f"{name} must be a list of sentences, not {sentences!r}")
     if not 2 <= len(options) <= len(LETTERS):

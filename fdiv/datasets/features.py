@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import io
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -107,8 +108,10 @@ def principal(train: Tensor, *others: Tensor, components: int = 256) -> tuple[Te
     >>> principal(points, components=1)[0].flatten()
     tensor([-1.,  0.,  1.])
     """
-    if not 1 <= components <= train.shape[1]:
+    if not isinstance(components, int) or not 1 <= components <= train.shape[1]:
         raise ValueError(f"components is {components!r}, but must be from 1 to {train.shape[1]}")
+    if len(train) < 2 or not train.isfinite().all():
+        raise ValueError("train must have two rows or more, all of finite numbers")
     mean = train.double().mean(0)
     sizes, directions = torch.linalg.eigh(torch.cov(train.T.double()))
     directions = directions[:, -components:].flip(1)
@@ -208,23 +211,25 @@ def _kept(digest: str | None, shape: tuple[int, int], compute: Callable[[], Tens
     """Return the features in the cache under ``digest``; computed, and put there, where it has none."""
     if digest is None:
         return compute()
-    path = cache_folder() / "features" / f"{digest}.npy"
+    path = cache_folder() / "features" / f"{digest}.npz"
     try:
-        kept = np.load(path, allow_pickle=False)
+        with np.load(path, allow_pickle=False) as archive:  # which compares a checksum
+            kept = archive["features"]
         if kept.shape == shape:
             return torch.from_numpy(kept)
-    except (OSError, ValueError, EOFError):  # not there, or damaged: computed anew
+    except Exception:  # not there, or damaged, of which NumPy raises whatever it ran into: computed now
         pass
     features = compute()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path) as temporary, open(temporary, "wb") as file:
-            np.save(file, features.numpy())
+            np.savez(file, features=features.numpy())
     except OSError as error:
-        raise mirrors.DatasetMissing(
-            f"the features cannot be kept in {path.parent} ({error.strerror or error}): "
-            "repair it, name another folder with FDIV_DATA, or pass keep=False"
-        ) from None
+        warnings.warn(
+            f"the features cannot be kept in {path.parent} ({error.strerror or error}), so that the next call"
+            " computes them again: repair it, name another folder with FDIV_DATA, or pass keep=False",
+            stacklevel=3,
+        )
     return features
 
 
@@ -235,6 +240,7 @@ def _digest(pictures: Tensor | ImageFiles, size: int) -> str:
         for part in pictures.split(1000):
             digest.update(part.contiguous().numpy().tobytes())
     else:
+        digest.update(b"16-bit pictures keep their shades")  # how files are decoded
         for index in range(len(pictures)):
             path = pictures.path(index)
             try:

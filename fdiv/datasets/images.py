@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -116,13 +118,52 @@ def read_image(path: Path, size: int | tuple[int, int]) -> Tensor:
     height, width = _height_and_width(size)
 
     try:
-        with Image.open(path) as image:
-            pixels = np.array(image.convert("RGB").resize((width, height), Image.Resampling.BILINEAR))
+        with opened(path) as image:
+            pixels = np.array(in_colour(image).resize((width, height), Image.Resampling.BILINEAR))
     except FileNotFoundError:
         raise BrokenImage(f"the image {path} is not there") from None
     except Exception as error:  # Pillow raises whatever its decoder happened to run into
         raise BrokenImage(f"the image {path} cannot be read ({' '.join(str(error).split())})") from None
     return torch.from_numpy(pixels).permute(2, 0, 1).contiguous()
+
+
+@contextmanager
+def opened(path: Any) -> Iterator[Any]:
+    """Open a picture with Pillow, which refuses one of more than 179 million pixels as a bomb.
+
+    From half of that it warns; cameras take such pictures by now, so that the warning is left out.
+    """
+    from PIL import Image
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+        image = Image.open(path)
+    with image:
+        yield image
+
+
+def in_colour(image: Any) -> Any:
+    """Return a picture of Pillow's in eight bits of red, green and blue.
+
+    Pillow itself would cut off all that is beyond 255: a scan of sixteen bits would become white, and
+    fractions from 0 to 1 black.
+
+    >>> from PIL import Image
+    >>> in_colour(Image.new("I;16", (1, 1), 32896)).getpixel((0, 0))
+    (128, 128, 128)
+    """
+    from PIL import Image
+
+    if image.mode not in ("I", "F") and not image.mode.startswith("I;16"):
+        return image.convert("RGB")
+    pixels = np.nan_to_num(np.asarray(image, dtype=np.float64))
+    pixels -= min(pixels.min(), 0)
+    most = pixels.max()
+    if image.mode.startswith("I;16") or (image.mode == "I" and 255 < most <= 65535):
+        most = 65535
+    elif most <= 255:
+        most = 1 if image.mode == "F" and most <= 1 else 255
+    return Image.fromarray((pixels * (255 / most)).round().astype(np.uint8)).convert("RGB")
 
 
 class _Decoder(TorchDataset):

@@ -8,6 +8,7 @@ refuses in one.
 from __future__ import annotations
 
 import csv
+import importlib.util
 import io
 import re
 import warnings
@@ -21,7 +22,8 @@ import pandas as pd
 import torch
 
 from fdiv.datasets.dataset import NoisySplit
-from fdiv.datasets.images import ImageFiles
+from fdiv.datasets.images import ImageFiles, opened
+from fdiv.names import printable, utf8
 
 if TYPE_CHECKING:
     from fdiv.datasets.catalogue import Entry
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 LARGEST_FILE = 2 << 30  # bytes of a table; what is larger would not fit the memory of a laptop
 SMALLEST_CLASS = 5  # fewer examples of a class cannot be judged by models that have not seen them
 MOST_CLASSES = 1000
+LARGEST_LABEL = 2**53  # beyond it floating point cannot tell whole numbers apart
 CATEGORIES = 50  # different values of a column that are told apart
 TEXT_NUMBERS = 64  # per column of free text, where no sentence encoder is at hand
 WORDS = "its words, by latent semantic analysis; sentence embeddings tell more, pip install 'fdiv[text]'"
@@ -97,7 +100,7 @@ def read(path: str | Path, labels: str | Path | None = None, label: str | None =
     if path.suffix.lower() == ".npy":
         if labels is None:
             raise ValueError(f"{path.name} holds numbers only: name the file of its labels, --labels y.csv")
-        return from_arrays(_npy(path), read_labels(Path(labels), label))
+        return from_arrays(_npy(path), read_labels(Path(labels).expanduser(), label))
     if path.suffix.lower() in (*PICTURES, ".npz", ".xlsx", ".xls", ".parquet", ".json", ".zip", ".gz"):
         raise ValueError(f"{path.name} is not a table of text: save it as .csv, or embeddings as .npy")
     if labels is not None:
@@ -111,19 +114,24 @@ def read(path: str | Path, labels: str | Path | None = None, label: str | None =
 
 def read_table(path: Path) -> tuple[pd.DataFrame, list[str]]:
     """Return a file of comma-, semicolon- or tab-separated values as a frame, with what was noticed."""
-    size = path.stat().st_size
-    if size > LARGEST_FILE:
+    _refuse_no_file(path)
+    size, data = path.stat().st_size, b""
+    if size <= LARGEST_FILE:
+        with open(path, "rb") as file:
+            data = file.read(LARGEST_FILE + 1)  # a pipe does not say how long it is
+    if max(size, len(data)) > LARGEST_FILE:
         raise ValueError(
-            f"{path.name} has {size / 2**30:.1f} GB, but at most {LARGEST_FILE >> 30} GB are read: take a"
-            " part of its"
-            " rows, drawn at random"
+            f"{path.name} has {max(size, len(data)) / 2**30:.1f} GB, but at most {LARGEST_FILE >> 30} GB are"
+            " read: take a part of its rows, drawn at random"
         )
-    data = path.read_bytes()
     notes = []
     if not data.strip():
         raise ValueError(f"{path.name} is empty")
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        text = data.decode("utf-16")
+        try:
+            text = data.decode("utf-16")
+        except UnicodeDecodeError:
+            raise ValueError(f"{path.name} begins as UTF-16 but is not: save it as UTF-8") from None
     else:
         try:
             text = data.decode("utf-8-sig")
@@ -132,8 +140,7 @@ def read_table(path: Path) -> tuple[pd.DataFrame, list[str]]:
             notes.append(f"{path.name} is not UTF-8 and was read as Windows-1252 (Latin-1)")
     if "\0" in text[:4096]:
         raise ValueError(f"{path.name} is not a table of text: save it as .csv")
-    separator = _separator(text)
-    header = next(csv.reader(io.StringIO(text), delimiter=separator))
+    separator, header = _separator_and_header(text)
     twice = sorted({name for name in header if name and header.count(name) > 1})
     if twice:
         notes.append(f"two columns are called {twice[0]!r}: the second is called {twice[0] + '.1'!r} here")
@@ -153,17 +160,33 @@ def read_table(path: Path) -> tuple[pd.DataFrame, list[str]]:
     return frame, notes
 
 
-def _separator(text: str) -> str:
-    """The separator that cuts the first lines into equally many fields, and into the most."""
+def _refuse_no_file(path: Path) -> None:
+    """A folder and a device have no end to read up to; a pipe is read as a file."""
+    if not path.is_file() and not path.is_fifo():
+        raise ValueError(f"{path} is no file: pass one")
+
+
+def _separator_and_header(text: str) -> tuple[str, list[str]]:
+    """The separator that cuts the first lines into equally many fields, and into the most; the first line."""
     lines = text.splitlines()[:50]
 
-    def fields(separator: str) -> tuple[bool, int]:
-        counts = [len(row) for row in csv.reader(lines, delimiter=separator) if row]
-        return counts.count(counts[0]) >= 0.9 * len(counts), counts[0] if counts else 0
+    def cut(separator: str) -> list[list[str]]:
+        return [row for row in csv.reader(lines, delimiter=separator) if row] or [[]]
 
-    found = {separator: fields(separator) for separator in (",", ";", "\t", "|")}
-    regular = {separator: count for separator, (same, count) in found.items() if same and count > 1}
-    return max(regular, key=lambda separator: regular[separator]) if regular else ","
+    before = csv.field_size_limit(len(text) + 1)  # a cell may hold a whole document
+    try:
+        rows = {separator: cut(separator) for separator in (",", ";", "\t", "|")}
+    except csv.Error:
+        return ",", []  # pandas will say what is wrong with it
+    finally:
+        csv.field_size_limit(before)
+
+    def same(counts: list[int]) -> bool:
+        return counts[0] > 1 and counts.count(counts[0]) >= 0.9 * len(counts)
+
+    regular = {one: len(cells[0]) for one, cells in rows.items() if same([len(row) for row in cells])}
+    best = max(regular, key=lambda one: regular[one]) if regular else ","
+    return best, rows[best][0]
 
 
 def _decimal_comma(column: pd.Series) -> pd.Series:
@@ -181,7 +204,11 @@ def from_table(frame: pd.DataFrame, label: Any, notes: Sequence[str] = ()) -> Ow
     Columns of numbers are kept, their gaps filled with the median; columns of up to fifty categories are
     kept; dates become days; free text becomes numbers; columns that name the rows are left out.
     """
-    notes = list(notes)
+    notes, label = list(notes), utf8(label)
+    frame = frame.set_axis([utf8(name) for name in frame.columns], axis=1)
+    if not frame.columns.is_unique:
+        twice = frame.columns[frame.columns.duplicated()][0]
+        raise ValueError(f"two columns are called {twice!r}: rename one of them")
     choices = ", ".join(map(str, frame.columns[:20])) + (", ..." if frame.shape[1] > 20 else "")
     if label is None:
         raise ValueError(f"say which column holds the labels, --label NAME; the columns are {choices}")
@@ -197,6 +224,7 @@ def from_table(frame: pd.DataFrame, label: Any, notes: Sequence[str] = ()) -> Ow
     labels, rows, more = checked_labels(frame[found[0]], f"column {label!r}")
     notes += more
     kept = frame.iloc[rows].reset_index(drop=True)
+    kept = kept.apply(lambda column: column.map(utf8) if _may_be_text(column) else column)
     features = _columns(kept.drop(columns=found), notes)
     copies = ", ".join(repr(name) for name in kept if name not in found and _repeats(kept[name], labels))
     if copies:
@@ -205,7 +233,8 @@ def from_table(frame: pd.DataFrame, label: Any, notes: Sequence[str] = ()) -> Ow
             " table, for it hides what is wrong"
         )
     if not features.shape[1]:
-        raise ValueError(f"no column besides {label!r} can be learnt from ({'; '.join(notes)})")
+        why = f" ({'; '.join(notes)})" if notes else ""
+        raise ValueError(f"no column besides {label!r} can be learnt from{why}")
     return OwnData("table", features, labels, rows, kept.drop(columns=found), notes)
 
 
@@ -223,6 +252,9 @@ def _columns(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
         column = frame[name]
         if column.notna().sum() == 0:
             notes.append(f"column {name!r} is empty and left out")
+            continue
+        if column.dtype == object and not column.map(pd.api.types.is_hashable).all():
+            notes.append(f"column {name!r} holds lists, tables or the like and is left out")
             continue
         column = _numbers_or_texts(column, notes)
         if _names_rows(column):
@@ -257,7 +289,9 @@ def _columns(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
 def _numbers_or_texts(column: pd.Series, notes: list[str]) -> pd.Series:
     """A column of texts that are nearly all numbers or dates, as numbers; any other as it is."""
     if pd.api.types.is_datetime64_any_dtype(column):
-        return (column - pd.Timestamp(0)) / pd.Timedelta(days=1)
+        return since_1970(column)
+    if pd.api.types.is_timedelta64_dtype(column):
+        return column / pd.Timedelta(days=1)
     if pd.api.types.is_numeric_dtype(column):
         return column
     texts = column.dropna().astype(str)
@@ -283,14 +317,26 @@ def _days(texts: pd.Series) -> tuple[pd.Series, str]:
     slashes = texts.str.contains("/", regex=False).any()
     # 13/02 is a day first, 02/13 a month; where neither tells, dots and dashes are written day first.
     first_is_day = bool(numbered[0].max() > 12 or (numbered[1].max() <= 12 and not slashes))
-    looks = texts.str.contains(DATE).mean()
+    looks = texts.map(lambda text: DATE.search(text) is not None).mean()
     if not looks >= 0.95:
         return pd.Series(np.nan, index=texts.index), ""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of pandas, about parsing one by one
         read = pd.to_datetime(texts, errors="coerce", format="mixed", utc=True, dayfirst=first_is_day)
     order = f" (the {'day' if first_is_day else 'month'} first)" if numbered[0].notna().any() else ""
-    return (read - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1), order
+    return since_1970(read), order
+
+
+def since_1970(dates: pd.Series) -> pd.Series:
+    """Return dates in days, also those that nanoseconds cannot count, such as 9999-12-31.
+
+    >>> since_1970(pd.Series(pd.to_datetime(["1970-01-02 12:00", None]))).tolist()
+    [1.5, nan]
+    """
+    if dates.dt.tz is not None:
+        dates = dates.dt.tz_convert(None)
+    seconds = dates.to_numpy("datetime64[s]").astype(np.int64).astype(np.float64)
+    return pd.Series(np.where(dates.isna(), np.nan, seconds / 86400), dates.index, name=dates.name)
 
 
 def _names_rows(column: pd.Series) -> bool:
@@ -361,13 +407,15 @@ def checked_labels(labels: Any, what: str = "labels") -> tuple[np.ndarray, np.nd
     notes = []
     if pd.api.types.is_float_dtype(column):
         known = column.dropna()
-        if not (known == known.round()).all():
+        measured = known[(known != known.round()) | (known.abs() > LARGEST_LABEL)]
+        if len(measured):
             raise ValueError(
-                f"{what} holds numbers such as {known[known != known.round()].iloc[0]:g}, which are"
-                " measurements and"
-                " no classes: choose another column, or cut it into classes"
+                f"{what} holds numbers such as {measured.iloc[0]:g}, which are measurements and no classes:"
+                " choose another column, or cut it into classes"
             )
         column = column.astype("Int64")
+    elif _may_be_text(column):
+        column = column.map(utf8)
     texts = column.astype("string").str.strip()
     missing = (texts.isna() | (texts == "") | texts.isin(NOTHING)).to_numpy()
     if missing.any():
@@ -412,6 +460,10 @@ def _note_spellings(counts: pd.Series, notes: list[str]) -> None:
             notes.append(f"the labels {both} differ by capitals alone, so they may be one class")
 
 
+def _may_be_text(column: pd.Series) -> bool:
+    return column.dtype == object or isinstance(column.dtype, pd.StringDtype)
+
+
 def _rows(count: int) -> str:
     return "1 row has" if count == 1 else f"{count} rows have"
 
@@ -445,21 +497,33 @@ def read_labels(path: Path, label: str | None = None) -> pd.Series:
 
 
 def _npy(path: Path) -> np.ndarray:
+    _refuse_no_file(path)
     try:
-        return np.load(path, allow_pickle=False)
-    except (ValueError, OSError, EOFError) as error:
+        # Not read but mapped: a header that promises more than the file has is refused before any memory is.
+        found = np.load(path, allow_pickle=False, mmap_mode="r")
+    except Exception as error:  # NumPy raises whatever its reader of headers ran into
         said = " ".join(str(error).split())[:120]
         raise ValueError(f"{path.name} is no array that can be read ({said})") from None
+    if not isinstance(found, np.ndarray):
+        raise ValueError(f"{path.name} holds several arrays (.npz): save the one that is meant with np.save")
+    return found
 
 
 def from_arrays(features: Any, labels: Any, kind: str = "embeddings", shown: Any = None) -> OwnData:
     """Return rows of numbers with labels; rows that are not finite are set aside."""
-    X = np.asarray(features)
-    if X.ndim > 2:
+    try:
+        X = np.asarray(features)
+    except (ValueError, TypeError):
+        raise ValueError("the data must be rows of numbers, (n, d), all of one length") from None
+    if X.ndim > 2 and X.size:
         X = X.reshape(len(X), -1)
     if X.ndim != 2 or X.dtype.kind not in "iufb" or not X.size:
         raise ValueError(f"the data must be rows of numbers, (n, d), not {X.dtype} of shape {X.shape}")
-    labels = pd.Series(labels) if not isinstance(labels, pd.Series) else labels
+    if not isinstance(labels, pd.Series):
+        labels = np.asarray(labels)
+        if labels.ndim != 1:
+            raise ValueError(f"labels must be one for each example, a vector, not of shape {labels.shape}")
+        labels = pd.Series(labels)
     if len(labels) == len(X) - 1 and "first" in labels.attrs:
         labels = pd.concat([pd.Series([labels.attrs["first"]]), labels.astype(object)], ignore_index=True)
     if len(labels) != len(X):
@@ -490,11 +554,11 @@ def from_folder(folder: Path, labels: str | Path | None = None, label: str | Non
             raise ValueError(f"{folder} has no folder of pictures for each class: {cure}")
         names: Any = [p.relative_to(folder).parts[0] for p in pictures]
         return from_pictures(pictures, names, root=folder)
-    path = Path(labels)
+    path = Path(labels).expanduser()
     if not path.exists():
         raise ValueError(f"there is no file of labels {path}")
     frame, notes = read_table(path)
-    pictures = [p for p in folder.rglob("*") if p.suffix.lower() in PICTURES]
+    pictures = [p for p in folder.rglob("*") if p.suffix.lower() in PICTURES and p.is_file()]
     known = {p.relative_to(folder).as_posix(): p for p in pictures}
     if not known:
         raise ValueError(f"there is no picture in {folder} ({', '.join(PICTURES)})")
@@ -523,13 +587,14 @@ def from_folder(folder: Path, labels: str | Path | None = None, label: str | Non
     if not there.all():
         notes.append(
             f"{(~there).sum()} pictures of {path.name} are not in the folder and were skipped, the first is"
-            f" {frame[files][~there].iloc[0]}"
+            f" {printable(str(frame[files][~there].iloc[0]))}"
         )
     frame = frame[there]
     pictures = [by_name[str(value).strip()] for value in frame[files]]
     without = len(known) - len(set(pictures))
     if without > 0:
-        notes.append(f"{without} pictures of the folder have no line in {path.name} and were skipped")
+        noun = "picture has" if without == 1 else "pictures have"
+        notes.append(f"{without} {noun} no line in {path.name}: skipped")
     return from_pictures(pictures, frame[label].to_numpy(), root=folder, notes=notes)
 
 
@@ -537,6 +602,8 @@ def from_pictures(
     paths: Sequence[str | Path], labels: Any, *, root: Path | None = None, notes: Sequence[str] = ()
 ) -> OwnData:
     """Return pictures with labels; those that cannot be read are set aside, counted and named."""
+    if importlib.util.find_spec("PIL") is None:
+        raise ValueError("pictures are read with Pillow: run  python -m pip install 'fdiv[images]'")
     files, notes = [Path(path) for path in paths], list(notes)
     if len(files) != len(labels):
         raise ValueError(
@@ -544,26 +611,25 @@ def from_pictures(
         )
     broken = [i for i, path in enumerate(files) if not _readable(path)]
     if broken:
-        some = ", ".join(files[i].name for i in broken[:5]) + (", ..." if len(broken) > 5 else "")
-        verb = "picture cannot" if len(broken) == 1 else "pictures cannot"
-        notes.append(f"{len(broken)} {verb} be read and are skipped: {some}")
+        some = ", ".join(printable(files[i].name) for i in broken[:5])
+        some += ", ..." if len(broken) > 5 else ""
+        noun, verb = ("picture", "is") if len(broken) == 1 else ("pictures", "are")
+        notes.append(f"{len(broken)} {noun} cannot be read and {verb} skipped: {some}")
     good = np.setdiff1d(np.arange(len(files)), broken)
     if not len(good):
         raise ValueError("none of the pictures can be read")
     texts, rows, more = checked_labels(pd.Series(np.asarray(labels, dtype=object)[good]))
     kept = [files[i] for i in good[rows]]
     shown = [
-        str(p.relative_to(root)) if root is not None and p.is_relative_to(root) else str(p) for p in kept
+        utf8(str(p.relative_to(root) if root is not None and p.is_relative_to(root) else p)) for p in kept
     ]
     return OwnData("images", kept, texts, good[rows], shown, [*notes, *more])
 
 
 def _readable(path: Path) -> bool:
     """Whether a picture can be decoded, all of it."""
-    from PIL import Image
-
     try:
-        with Image.open(path) as image:
+        with opened(path) as image:
             image.load()
     except Exception:  # Pillow raises whatever its decoder happened to run into
         return False

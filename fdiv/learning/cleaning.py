@@ -13,6 +13,8 @@ label it has seen. One likelihood then says how many labels are wrong, which, an
 from __future__ import annotations
 
 import hashlib
+import re
+import tempfile
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -26,12 +28,16 @@ from tqdm.auto import tqdm
 from fdiv.datasets import own
 from fdiv.datasets.images import ImageFiles
 from fdiv.device import is_watched
-from fdiv.files import cache_folder, replacing, write_text
+from fdiv.files import cache_folder, replacing
+from fdiv.names import printable
 from fdiv.noise.how_many import WrongLabels, from_logits
 
 LOPSIDED = 2.0  # from here on, the most frequent label against the rarest, total variation errs too often
+DOUBTFUL = 0.6  # models that agree with fewer labels may have learnt nothing
 TRAINED_ON = 50_000  # rows of a fold; more would take long and tell little more about the labels
 SURE = 0.95
+TEXTS = ("shown", "given", "suggested")
+FORMULA, NUMBER = re.compile(r"[=@+\-\t\r]."), re.compile(r"[+-]?[\d.,]+([eE][+-]?\d+)?")
 TABLE, PAGE = "label_errors.csv", "label_errors.html"
 
 
@@ -70,23 +76,52 @@ class CleaningReport:
         lines = [
             f"{self.wrong}.",
             f"Worst is the label {worst['class']!r}: about {worst['wrong']:.0f} of {worst['labels']:.0f}.",
-            *(f"Note: {note}." for note in self.notes),
+            *(f"Note: {printable(note)}." for note in self.notes),
         ]
         return "\n".join(lines)
 
     def write(self, folder: str | Path = ".") -> tuple[Path, Path]:
-        """Write the table and the page into ``folder``, and return their paths.
+        """Write the table and the page into ``folder``, both or none, and return their paths.
 
-        A file that is already there is left alone: the new ones then have a number in their names.
+        A file that is already there is left alone: the new ones then have a number in their names. A text
+        that a spreadsheet would take for a formula stands in the table with an apostrophe before it.
         """
         from fdiv.learning.cleaning_page import page
 
-        folder = Path(folder).expanduser()
-        folder.mkdir(parents=True, exist_ok=True)
-        table, html = free_names(folder)
-        write_text(self.labels.to_csv(index=False, float_format="%.4f"), table)
-        write_text(page(self), html)
+        table, html = free_names(writable(folder))
+        labels = self.labels.assign(**{name: self.labels[name].map(inert) for name in TEXTS})
+        with replacing(html) as new_page, replacing(table) as new_table:
+            text = labels.to_csv(index=False, float_format="%.4f")
+            new_table.write_text(text, encoding="utf-8", newline="\n")
+            new_page.write_text(page(self), encoding="utf-8", newline="\n")
         return table, html
+
+
+def writable(folder: str | Path) -> Path:
+    """Return ``folder``, made if it is not there, or raise a ``ValueError`` where nothing can be written.
+
+    >>> import tempfile
+    >>> writable(Path(tempfile.mkdtemp(), "new")).name
+    'new'
+    """
+    folder = Path(folder).expanduser()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(b"a report comes here")
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise ValueError(f"nothing can be written to {folder} ({why}): choose another folder") from None
+    return folder
+
+
+def inert(text: str) -> str:
+    """Return ``text`` so that a spreadsheet shows it, where it would otherwise compute it as a formula.
+
+    >>> [inert(text) for text in ("=1+1", "-3.5", "+", "fig")]
+    ["'=1+1", '-3.5', '+', 'fig']
+    """
+    return f"'{text}" if FORMULA.match(text) and not NUMBER.fullmatch(text) else text
 
 
 def free_names(folder: Path) -> tuple[Path, Path]:
@@ -136,6 +171,8 @@ def clean(
     >>> sorted(report.issues()["row"].head(2).tolist())
     [10, 60]
     """
+    if isinstance(seed, bool) or not hasattr(seed, "__index__") or not 0 <= seed < 2**32:
+        raise ValueError(f"seed is {seed!r}, but must be a whole number from 0 to 2**32 - 1")
     read = _read(data, labels, label)
     X, notes = _numbers(read, progress)
     notes = [*read.notes, *notes]
@@ -143,6 +180,12 @@ def clean(
     folds = _checked_folds(folds, y)
     logits = _out_of_sample(X, y, names, estimator, folds, seed, progress, resume, notes)
     wrong = from_logits(logits, y, seed=seed)
+    agreed = 1 - wrong.disagreements / len(y)
+    if agreed < DOUBTFUL:
+        notes.append(
+            f"the models agree with only {agreed:.0%} of the labels: many are wrong, or the data tell too"
+            " little about them, and then neither the count nor the list is to be trusted"
+        )
     return CleaningReport(
         wrong, names, _table(wrong, names, y, read), _per_class(wrong, names, y), notes, read
     )
@@ -178,7 +221,7 @@ def _read(data: Any, labels: Any, label: str | None) -> own.OwnData:
         if hasattr(data, "toarray")
         else data
     )
-    return own.from_arrays(array, pd.Series(np.asarray(labels)), kind="table")
+    return own.from_arrays(array, labels, kind="table")
 
 
 def _same_length(labels: Any, data: Any) -> None:
@@ -224,6 +267,11 @@ def _out_of_sample(
     if estimator is None:
         lopsided = counts.max() > LOPSIDED * counts.min()
         estimator = RobustClassifier("gce" if lopsided else "tv", random_state=seed)
+    if isinstance(estimator, type) or not any(hasattr(estimator, n) for n in ("logits", "predict_proba")):
+        raise ValueError(
+            f"estimator is {estimator!r}, but must be a classifier with predict_proba, such as"
+            " sklearn.linear_model.LogisticRegression()"
+        )
     given = names[y] if isinstance(estimator, RobustClassifier) else y  # its warnings name the classes
     rng = np.random.default_rng(seed)
     logits = np.empty((len(y), K))
@@ -232,7 +280,7 @@ def _out_of_sample(
     shown = is_watched() if progress is None else progress
     said: list[str] = []
     for number, (train, judged) in enumerate(tqdm(splits, disable=not shown, desc="judging", unit="fold")):
-        kept = place / f"{number}.npy"
+        kept = place / f"{number}.npz"
         if resume and (found := _kept(kept, (len(judged), K))) is not None:
             logits[judged] = found
             continue
@@ -247,7 +295,7 @@ def _out_of_sample(
         if resume:
             _keep(kept, logits[judged])
     notes += list(dict.fromkeys(said))[:3]
-    for path in place.glob("*.npy"):  # the report is what stays
+    for path in place.glob("*.npz"):  # the report is what stays
         path.unlink(missing_ok=True)
     return logits
 
@@ -273,9 +321,11 @@ def _digest(X: Any, y: np.ndarray, estimator: Any, folds: int, seed: int) -> str
 
 
 def _kept(path: Path, shape: tuple[int, int]) -> np.ndarray | None:
+    """A finished fold, if the file is whole: a zip archive has a checksum, which reading it compares."""
     try:
-        found = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError):
+        with np.load(path, allow_pickle=False) as archive:
+            found = archive["logits"]
+    except Exception:  # NumPy raises whatever its reader ran into
         return None
     return found if found.shape == shape else None
 
@@ -285,7 +335,7 @@ def _keep(path: Path, logits: np.ndarray) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path) as temporary, open(temporary, "wb") as file:
-            np.save(file, logits)
+            np.savez(file, logits=logits)
     except OSError:
         pass
 

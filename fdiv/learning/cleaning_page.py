@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fdiv.datasets.images import in_colour, opened
+
 if TYPE_CHECKING:
     from fdiv.learning.cleaning import CleaningReport
 
@@ -62,8 +64,8 @@ def thumbnail(path: Any) -> str:
     from PIL import Image
 
     try:
-        with Image.open(path) as image:
-            image = image.convert("RGB")
+        with opened(path) as picture:
+            image = in_colour(picture)
             image.thumbnail((THUMBNAIL, THUMBNAIL))
             small = max(image.size) < THUMBNAIL // 2
             if small:  # pixel art stays sharp

@@ -35,7 +35,7 @@ from sklearn.utils.validation import (
 )
 from torch import Tensor, nn
 
-from fdiv.device import pick_device
+from fdiv.device import pick_device, usable
 from fdiv.learning.checks import is_singular
 from fdiv.learning.columns import Columns
 from fdiv.learning.losses import CrossEntropy, NoisyLabelLoss
@@ -265,7 +265,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
             K, n = len(self.classes_), len(labels)
             prior = np.bincount(labels, weight, minlength=K)
             self._dtype = torch.float64 if n <= WHOLE and self.module is None else torch.float32
-            self._device = torch.device(self.device) if self.device is not None else pick_device()
+            self._device = usable(self.device, "device") if self.device is not None else pick_device()
             self.module_ = self._network(numbers.shape[1], K)
             train, held = _split(labels, self._share(n))
             data = _Data.of(self._tensor(numbers), labels, weight, self._device)
@@ -414,7 +414,10 @@ class _Loop:
         epochs = max(EPOCHS, math.ceil(STEPS / self.batches)) if owner.epochs is None else owner.epochs
         self.epochs = _whole("epochs", epochs, 1)
         self.patience = math.inf if owner.patience is None else _whole("patience", owner.patience, 1)
-        self.options: dict[str, Any] = {"lr": owner.learning_rate, "weight_decay": owner.weight_decay}
+        self.options: dict[str, Any] = {
+            "lr": _number("learning_rate", owner.learning_rate, "above 0"),
+            "weight_decay": _number("weight_decay", owner.weight_decay, "from 0 up"),
+        }
         self.history: list[dict[str, Any]] = []
         self.best = 0
 
@@ -544,6 +547,13 @@ def _whole(name: str, value: Any, least: int) -> int:
     if isinstance(value, bool) or not hasattr(value, "__index__") or value < least:
         raise ValueError(f"{name} is {value!r}, but must be a whole number of at least {least}")
     return int(value)
+
+
+def _number(name: str, value: Any, where: str) -> float:
+    known = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not known or not 0 <= value < math.inf or (where == "above 0" and value == 0):
+        raise ValueError(f"{name} is {value!r}, but must be a number {where}")
+    return float(value)
 
 
 @contextmanager

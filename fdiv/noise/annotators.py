@@ -23,6 +23,7 @@ from fdiv.noise.votes import votes_to_soft
 
 MISSING = -1
 STEPS, TOLERANCE = 500, 1e-7
+LARGEST = 2**28  # numbers that are kept at once, 2 GB
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +58,10 @@ class Annotators:
         >>> dawid_skene(votes).transition_of(votes).round(2).tolist()
         [[1.0, 0.0], [0.33, 0.67]]
         """
-        counts = (as_array(votes) != MISSING).sum(axis=0)
+        V, A = as_array(votes), len(self.transitions)
+        if V.ndim != 2 or V.shape[1] != A or not (V != MISSING).any():
+            raise ValueError(f"votes must be of the {A} annotators, (examples, {A}), not of shape {V.shape}")
+        counts = (V != MISSING).sum(axis=0)
         T = np.einsum("a,aij->ij", counts / counts.sum(), self.transitions)
         return T / T.sum(axis=1, keepdims=True)
 
@@ -106,6 +110,11 @@ def _checked(votes: Any, num_classes: int | None = None) -> tuple[np.ndarray, in
         raise ValueError(f"votes[{i}, {a}] is {V[i, a]}, but a vote is 0 to {K - 1}, or -1 for none")
     if K < 2:
         raise ValueError("all votes are for one class, but two are needed: pass num_classes")
+    if K**2 * V.shape[1] + K * len(V) > LARGEST:
+        raise ValueError(
+            f"{K} classes are too many for a matrix of each of {V.shape[1]} annotators: number them from 0"
+            " without gaps"
+        )
     silent = np.flatnonzero((V == MISSING).all(axis=1))
     if silent.size:
         raise ValueError(

@@ -102,7 +102,10 @@ def from_logits(
     >>> round(found.count), found.T.round(1).tolist()
     (10, [[0.9, 0.1], [0.1, 0.9]])
     """
-    z = np.maximum(log_softmax(np.asarray(logits, dtype=np.float64), axis=1), FLOOR)
+    z = np.asarray(logits, dtype=np.float64)
+    if z.ndim != 2 or z.shape[1] < 2 or not len(z) or np.isposinf(z).any() or np.isnan(z).any():
+        raise ValueError(f"logits must be numbers of shape (n, K), no nan and no inf, not of shape {z.shape}")
+    z = np.maximum(log_softmax(z, axis=1), FLOOR)
     n, K = z.shape
     y = as_labels(labels, K)
     if len(y) != n:

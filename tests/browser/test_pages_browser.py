@@ -51,6 +51,7 @@ def figure():
         [go.Scatter(y=[1, 3, 2], name="cross-entropy"), go.Bar(y=[2, 1, 3], name="total variation")]
     )
     drawn.update_layout(title="A figure with a title of many words that a phone folds", height=380)
+    drawn.update_xaxes(title="an axis with a title that is as long as a sentence of the text")
     return new_output("display_data", {PLOTLY: drawn.to_plotly_json(), "text/plain": "Figure()"})
 
 
@@ -305,6 +306,14 @@ def test_the_results_can_be_filtered_and_show_their_commits(reader, small):
     assert "commit" in rows.first.inner_text()
 
 
+def test_a_phone_shows_the_number_of_every_result(reader, small):
+    opened(reader, small, "results")
+    reader.set_viewport_size(PHONE)
+    numbers = reader.locator(".results > tbody > tr > td:nth-child(5) > details > summary")
+    boxes = numbers.evaluate_all("all => all.map(one => one.getBoundingClientRect().right)")
+    assert max(boxes) <= PHONE["width"]
+
+
 def test_the_decision_tree_ends_in_code(reader, small):
     opened(reader, small, "which_loss")
     for answer in ("No", "No: errors are spread, or rare", "No"):
@@ -456,10 +465,11 @@ CONTRAST = """() => {
   }
   return [...faint];
 }"""
-# Legends and titles that leave the box of their figure.
+# Legends, titles and names of axes that leave the box of their figure.
 OUTSIDE = """() => [...document.querySelectorAll('.plotly-graph-div')].flatMap(figure => {
   const box = figure.getBoundingClientRect();
-  return [...figure.querySelectorAll('.legend, .gtitle')].map(one => [one, one.getBoundingClientRect()])
+  return [...figure.querySelectorAll('.legend, .gtitle, .xtitle')]
+    .map(one => [one, one.getBoundingClientRect()])
     .filter(([one, it]) => it.width && (it.left < box.left - 2 || it.right > box.right + 2
       || it.top < box.top - 2 || it.bottom > box.bottom + 2))
     .map(([one]) => `${figure.id}: ${one.textContent.slice(0, 40)}`);

@@ -125,11 +125,8 @@ class Addresses(HTMLParser):
 
 
 def test_every_figure_lies_in_its_place_as_json(first):
-    places = re.findall(
-        r'<div id="(figure-\d)" class="plotly-graph-div" style="min-height:380px"></div>'
-        r"<script[^>]*>(.*?)</script>",
-        first,
-    )
+    place = r'<div id="(figure-\d)" class="plotly-graph-div" style="min-height:380px"></div>'
+    places = re.findall(rf"{place}<script[^>]*>(.*?)</script>", first)
     assert len({name for name, _ in places}) == 2
     for _, stored in places:
         assert json.loads(stored)["layout"]["title"]["text"] == "</script><b>no</b>"
@@ -148,9 +145,7 @@ def test_a_page_loads_nothing_but_what_lies_beside_it(site, name):
     page = text_of(site, name)
     loads = [address for address in Addresses(page).loads if not address.startswith("data:")]
     assert {"assets/page.css", "assets/page.js"} <= set(loads)
-    assert "assets/plotly.min.js" not in loads, (
-        "four megabytes, which plots.js loads when a figure comes near"
-    )
+    assert "assets/plotly.min.js" not in loads, "four megabytes: plots.js loads it when a figure is near"
     assert ("assets/plots.js" in loads) == (name == "00_first")
     formulas = "$" in page.split("<main")[1].split("</main>")[0]
     assert ("assets/mathjax.js" in loads) == formulas, "two megabytes, only where there are formulas"
@@ -423,6 +418,16 @@ def test_the_page_of_results_has_every_run_with_its_commit(site):
     for name in ("dataset", "noise", "method", "mode"):
         select = re.search(rf'<select name="{name}">(.*?)</select>', page, re.DOTALL)[1]
         assert set(re.findall(r'value="([^"]+)"', select)) == set(runs[name].astype(str))
+
+
+def test_the_page_of_results_has_the_papers_numbers_beside_ours(site):
+    rows = re.split("(?=<tr data-dataset)", text_of(site, "results").split('id="other-files"')[0])[1:]
+    wanted = '<tr data-dataset="mnist" data-noise="uniform-high" data-method="tv" data-mode="laptop">'
+    assert next(one for one in rows if one.startswith(wanted)).endswith("<td>98.0</td></tr>")
+    several = [one for one in rows if "(3)</summary>" in one]
+    assert several
+    assert all("95 % interval" in one for one in several)
+    assert not [one for one in rows if "(1)</summary>" in one and "interval" in one]
 
 
 def test_without_results_the_page_says_so(tmp_path):

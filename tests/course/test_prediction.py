@@ -81,3 +81,9 @@ def test_text_is_escaped_and_mathematics_left_alone():
         "a &lt; b &amp; <em>so</em>, <strong>now</strong> <code>x*y*z</code> $a*b*c &lt; d$"
     )
     assert len(LETTERS) == 6
+
+
+@pytest.mark.parametrize("options", [None, 5, {"a", "b"}, "ab", [1, 2]])
+def test_options_that_are_no_list_of_sentences(options):
+    with pytest.raises(ValueError, match="options must be a list of sentences"):
+        predict("Heads?", options, answer=0, why=["yes", "no"])

@@ -98,10 +98,16 @@ def test_features_are_computed_once_and_again_where_the_file_is_damaged(tmp_path
     image_features(changed, **SMALL)
     image_features(pictures(), size=48, progress=False)
     assert len(calls) == 3
-    for file in (tmp_path / "cache" / "features").glob("*.npy"):
+    for file in (tmp_path / "cache" / "features").glob("*.npz"):
         file.write_bytes(file.read_bytes()[:100])
     assert image_features(pictures(), **SMALL).equal(first)
     assert len(calls) == 4
+    for file in (tmp_path / "cache" / "features").glob("*.npz"):
+        data = bytearray(file.read_bytes())
+        data[len(data) // 2] ^= 1
+        file.write_bytes(data)
+    assert image_features(pictures(), **SMALL).equal(first)
+    assert len(calls) == 5
     image_features(pictures(2), keep=False, **SMALL)
     assert len(list((tmp_path / "cache" / "features").iterdir())) == 3
 
@@ -217,6 +223,20 @@ def test_the_row_has_every_noise_of_the_pictures():
     assert check_noise("cifar-10-features", "asymmetric-.40") == "asymmetric-0.4"
     T = noise.asymmetric("cifar-10", 0.4)
     assert (T[9, 1], T[2, 0], T[4, 7], T[3, 5], T[5, 3]) == (0.4,) * 5
+
+
+def test_a_cache_that_cannot_be_written_to_costs_no_features(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(module, "_computed", lambda *_: torch.ones(2, 1280))
+    monkeypatch.setenv("FDIV_DATA", str(tmp_path / "file"))
+    with pytest.warns(UserWarning, match="the features cannot be kept in .*FDIV_DATA"):
+        assert image_features(torch.zeros(2, 3, 4, 4)).shape == (2, 1280)
+
+
+@pytest.mark.parametrize("bad", [torch.full((5, 3), torch.nan), torch.ones(1, 3)])
+def test_directions_of_no_numbers(bad):
+    with pytest.raises(ValueError, match="two rows or more, all of finite numbers"):
+        principal(bad, components=2)
 
 
 def test_texts_are_embedded_once_with_the_encoder_of_the_extra(tmp_path, monkeypatch):

@@ -469,3 +469,28 @@ def test_a_key_has_one_label(small):
     with pytest.raises(ValueError, match=re.escape(message)) as error:
         clothing1m(small.root)
     sentence(error)
+
+
+@pytest.mark.parametrize(
+    ("pixels", "expected"),
+    [
+        (np.array([[0, 65535], [32896, 257]], np.uint16), [0, 255, 128, 1]),
+        (np.array([[0.0, 1.0], [0.5, 0.25]], np.float32), [0, 255, 128, 64]),
+        (np.array([[0, 200], [100, 50]], np.float32), [0, 200, 100, 50]),
+        (np.array([[0, 1000], [500, 250]], np.float32), [0, 255, 128, 64]),
+    ],
+    ids=["16-bit", "fractions", "bytes", "any"],
+)
+def test_pictures_of_more_than_eight_bits_are_scaled_and_not_cut_off(tmp_path, pixels, expected):
+    Image.fromarray(pixels).save(tmp_path / "a.tiff")
+    assert ImageFiles([tmp_path / "a.tiff"], size=2)[0][0].flatten().tolist() == expected
+
+
+def test_a_large_picture_is_read_without_a_warning_and_a_bomb_is_refused(tmp_path, monkeypatch, recwarn):
+    Image.new("1", (40, 30)).save(tmp_path / "a.png")
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 700)
+    assert ImageFiles([tmp_path / "a.png"], size=2)[0].shape == (3, 2, 2)
+    assert not recwarn.list
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 500)
+    with pytest.raises(BrokenImage, match="bomb"):
+        ImageFiles([tmp_path / "a.png"], size=2)[0]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 
 from fdiv.datasets import own
 from fdiv.learning.cleaning import clean
@@ -185,7 +188,7 @@ def test_one_folder_per_class(photos):
     assert read.kind == "images"
     assert set(read.labels) == {"Äpfel", "Birnen"}
     assert len(read.features) == 12
-    assert "1 picture cannot be read and are skipped: broken.jpg" in read.notes
+    assert "1 picture cannot be read and is skipped: broken.jpg" in read.notes
 
 
 def test_a_table_of_files_and_labels(photos, tmp_path):
@@ -195,7 +198,7 @@ def test_a_table_of_files_and_labels(photos, tmp_path):
     read = own.read(photos, labels)
     assert read.labels.tolist() == ["pear"] * 6 + ["apple"] * 6
     assert any("1 pictures of labels.csv are not in the folder" in note for note in read.notes)
-    assert any("1 pictures of the folder have no line" in note for note in read.notes)
+    assert any("1 picture has no line" in note for note in read.notes)
     with pytest.raises(ValueError, match=r"no column of labels\.csv is called 'sort'"):
         own.read(photos, labels, "sort")
     labels.write_text("a,b\n1,2\n")
@@ -257,6 +260,70 @@ def test_models_of_torchvision_and_shapes(photos):
         own.image_folder("fruit", apples, test=photos)
 
 
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ("x,y\n" + "1,inf\n2,1\n" * 20, "measurements and no classes"),
+        ("x,y\n" + "1,1e300\n2,1\n" * 20, "measurements and no classes"),
+        ("\u2028", "has a header but no rows|is empty"),
+        (b"\xff\xfea\x00,", "table.csv begins as UTF-16"),
+        ("y\n" + "a\nb\n" * 9, "no column besides 'y' can be learnt from$"),
+    ],
+    ids=["infinite", "huge", "one-separator", "utf-16", "labels-only"],
+)
+def test_odd_tables_are_refused_in_a_sentence(tmp_path, data, said):
+    with pytest.raises(ValueError, match=said):
+        own.read(written(tmp_path, data), label="y")
+
+
+def test_a_cell_may_hold_a_document_and_a_date_the_end_of_time(tmp_path):
+    text = "x,doc,end,y\n" + "".join(
+        f"{i % 3},{'word ' * 30_000},{'9999-12-31' if i % 3 else '2020-01-02'},{'ab'[i % 2]}\n"
+        for i in range(12)
+    )
+    read = own.read(written(tmp_path, text), label="y")
+    assert read.features["end"].max() == pytest.approx(2932896)
+    assert read.features["end"].min() == 18263
+
+
+@pytest.mark.parametrize("place", ["/dev/zero", "/dev/null"])
+def test_a_device_is_no_table(place):
+    with pytest.raises(ValueError, match="is no file"):
+        own.read(place, label="y")
+
+
+def test_arrays_that_promise_too_much_or_are_several(tmp_path):
+    header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (9999999999, 99), }".ljust(117) + b"\n"
+    (tmp_path / "claims.npy").write_bytes(b"\x93NUMPY\x01\x00" + bytes([118, 0]) + header + bytes(99))
+    np.savez(tmp_path / "z.npz", a=np.ones(3))
+    (tmp_path / "z.npz").rename(tmp_path / "z.npy")
+    labels = written(tmp_path, "y\n" + "a\nb\n" * 9, "y.csv")
+    for name, said in (("claims.npy", "no array that can be read"), ("z.npy", "several arrays")):
+        with pytest.raises(ValueError, match=said):
+            own.read(tmp_path / name, labels)
+
+
+def test_frames_with_two_columns_of_one_name_or_lists_in_a_column():
+    frame = pd.DataFrame({"a": [[1]] * 12, "x": [0, 1] * 6, "y": ["p", "q"] * 6})
+    read = own.from_table(frame, "y")
+    assert list(read.features) == ["x"]
+    assert "column 'a' holds lists" in read.notes[0]
+    with pytest.raises(ValueError, match="two columns are called 'x'"):
+        own.from_table(frame.set_axis(["x", "x", "y"], axis=1), "y")
+
+
+def test_names_that_utf8_cannot_write_are_spelled_out(tmp_path):
+    for label in (b"c\xffat", b"dog"):
+        os.makedirs(os.fsencode(tmp_path) + b"/" + label)
+        for number in range(6):
+            Image.new("RGB", (4, 4)).save(
+                os.fsdecode(os.fsencode(tmp_path) + b"/" + label + b"/%d.png" % number)
+            )
+    read = own.read(tmp_path)
+    assert set(read.labels) == {"c\\udcffat", "dog"}
+    "".join(read.shown).encode()
+
+
 def notes_of(**columns):
     frame = pd.DataFrame({"a": np.linspace(0, 1, 120) ** 2, "y": ["cat", "dog"] * 60} | columns)
     read_in = own.from_table(frame, "y")
@@ -311,3 +378,9 @@ def test_a_table_without_a_header_is_explained(tmp_path):
     (tmp_path / "t.csv").write_text("1.5,2.5,cat\n" * 20)
     with pytest.raises(ValueError, match="its first line seems to be no header, put one above"):
         own.read(tmp_path / "t.csv", label="kind")
+
+
+def test_pictures_without_pillow_name_the_extra(monkeypatch):
+    monkeypatch.setattr(own.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ValueError, match=r"pip install 'fdiv\[images\]'"):
+        own.from_pictures(["a.png"], ["cat"])

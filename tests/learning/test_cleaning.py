@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 
@@ -11,8 +12,10 @@ import pytest
 import torch
 from sklearn.datasets import load_wine
 from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
 
 import fdiv
+from fdiv.__main__ import main
 from fdiv.learning import cleaning
 from fdiv.noise import corrupt, symmetric
 
@@ -155,7 +158,7 @@ def test_an_interrupted_call_goes_on(wine, tmp_path, monkeypatch):
         fdiv.clean(X, noisy, **options)
     found = fdiv.clean(X, noisy, **options)
     assert len(fitted) == 3 + 3, "two of five folds were kept"
-    assert not list(tmp_path.rglob("*.npy")), "and are gone after the report"
+    assert not list(tmp_path.rglob("*.npz")), "and are gone after the report"
     fresh = fdiv.clean(X, noisy, estimator=LogisticRegression(max_iter=2000), progress=False, resume=False)
     np.testing.assert_allclose(found.wrong.wrong, fresh.wrong.wrong)
 
@@ -202,6 +205,58 @@ def test_the_command_writes_into_the_working_folder_and_says_so(wine, tmp_path, 
     assert "there is no wine.cvs" in capsys.readouterr().err
 
 
+def test_a_report_is_written_whole_or_not_at_all(report, tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    for place in ("file", "file/below"):
+        with pytest.raises(ValueError, match=r"nothing can be written to .*choose another folder"):
+            report.write(tmp_path / place)
+    monkeypatch.setattr("fdiv.learning.cleaning_page.page", lambda _: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        report.write(tmp_path / "half")
+    assert not list((tmp_path / "half").iterdir())
+
+
+def test_the_command_looks_at_its_folder_before_it_trains(tmp_path, monkeypatch, capsys):
+    (tmp_path / "table.csv").write_text("x,y\n" + "1,a\n2,b\n" * 9)
+    monkeypatch.setattr(cleaning, "clean", lambda *_, **__: pytest.fail("it trained"))
+    assert main(["clean", str(tmp_path / "table.csv"), "--label", "y", "--out", "/dev/null"]) == 2
+    assert "nothing can be written to /dev/null" in capsys.readouterr().err
+
+
+def test_spreadsheets_do_not_compute_what_the_data_say(report, tmp_path):
+    labels = report.labels.assign(shown="=HYPERLINK(1)")
+    table, _ = dataclasses.replace(report, labels=labels).write(tmp_path)
+    assert set(pd.read_csv(table)["shown"]) == {"'=HYPERLINK(1)"}
+    assert [cleaning.inert(text) for text in ("-1", "+1.5e3", "-", "@a", "-a", "a=b")] == [
+        "-1", "+1.5e3", "-", "'@a", "'-a", "a=b",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"seed": -1}, "seed is -1"),
+        ({"seed": "x"}, "seed is 'x'"),
+        ({"estimator": LinearSVC()}, "must be a classifier with predict_proba"),
+        ({"estimator": LogisticRegression}, "must be a classifier with predict_proba"),
+    ],
+)
+def test_options_that_cannot_be(wine, options, said):
+    X, noisy, _ = wine
+    with pytest.raises(ValueError, match=said):
+        fdiv.clean(X, noisy, progress=False, resume=False, **options)
+
+
+def test_a_finished_fold_with_a_flipped_bit_is_judged_again(tmp_path):
+    logits = np.arange(6.0).reshape(2, 3)
+    cleaning._keep(tmp_path / "0.npz", logits)
+    data = bytearray((tmp_path / "0.npz").read_bytes())
+    assert np.array_equal(cleaning._kept(tmp_path / "0.npz", (2, 3)), logits)
+    data[data.index(logits.tobytes()) + 3] ^= 1
+    (tmp_path / "0.npz").write_bytes(data)
+    assert cleaning._kept(tmp_path / "0.npz", (2, 3)) is None
+
+
 def test_rare_classes_are_not_called_wrong():
     rng = np.random.default_rng(0)
     truth = (rng.random(400) < 0.06).astype(int)
@@ -230,3 +285,10 @@ def test_a_table_is_shown_row_by_row_without_its_gaps():
     frame = pd.DataFrame({"size": [1.23456, None], "name": ["Bär", None], "n": [3, 4]})
     assert cleaning._texts(frame) == ["size: 1.235, name: Bär, n: 3", "n: 4"]
     assert cleaning._texts(frame[["name"]].fillna("")) == ["Bär", ""]
+
+
+def test_data_that_tell_nothing_about_the_labels_are_called_so(report):
+    rng = np.random.default_rng(0)
+    nothing = fdiv.clean(rng.normal(size=(90, 3)), rng.integers(0, 3, 90), progress=False, resume=False)
+    assert "neither the count nor the list is to be trusted" in str(nothing)
+    assert "to be trusted" not in str(report)

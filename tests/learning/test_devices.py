@@ -17,6 +17,7 @@ from torch._subclasses.fake_tensor import (
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from fdiv import device
 from fdiv.experiments.recipes import LAPTOP_CIFAR_CE, RECIPES
 from fdiv.learning import training
 from fdiv.learning.augment import AUGMENTATIONS
@@ -121,3 +122,13 @@ def test_what_such_a_test_sees():
         there.sum().item()
     with pytest.raises(AssertionError, match="makes float64"):
         there.double()
+
+
+@pytest.mark.parametrize(("value", "static"), [("1", True), ("true", True), ("false", False), ("off", False)])
+def test_static_is_a_switch(monkeypatch, value, static):
+    monkeypatch.delenv("COLAB_RELEASE_TAG", raising=False)
+    monkeypatch.setenv("FDIV_STATIC", value)
+    assert device.is_static() is static
+    monkeypatch.setenv("FDIV_STATIC", "banana")
+    with pytest.raises(ValueError, match="FDIV_STATIC is 'banana', but must be one of"):
+        device.is_static()

@@ -309,3 +309,14 @@ def test_a_weight_of_zero_leaves_a_row_out(wine):
     assert np.allclose(weighted.logits(X), alone.logits(X))
     with pytest.raises(ValueError, match=r"[Nn]egative"):
         RobustClassifier().fit(X, y, -weight)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("learning_rate", 0), ("learning_rate", "x"), ("learning_rate", np.nan), ("weight_decay", -1),
+     ("weight_decay", None), ("device", "nope"), ("device", "meta"), ("device", 3.5)],
+)  # fmt: skip
+def test_numbers_and_devices_that_cannot_be_are_named(option, value):
+    X, y = np.random.default_rng(0).random((20, 2)), np.arange(20) % 2
+    with pytest.raises(ValueError, match=f"^{option}( is |=)"):
+        RobustClassifier("tv", epochs=1, **{option: value}).fit(X, y)

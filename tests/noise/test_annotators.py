@@ -109,3 +109,12 @@ def test_votes_of_small_types_keep_their_minus_one():
     V, K = _checked(np.array([[0, 1, -1]], dtype=np.int8))
     assert V.tolist() == [[0, 1, -1]]
     assert K == 2
+
+
+def test_votes_for_more_classes_than_fit_the_memory_and_of_other_people():
+    with pytest.raises(ValueError, match="1000000000001 classes are too many"):
+        dawid_skene([[0, 10**12]])
+    found = dawid_skene([[0, 0, 1], [1, 1, 1]])
+    for votes in ([[0, 1]], [0, 1, 1], [[-1, -1, -1]]):
+        with pytest.raises(ValueError, match="votes must be of the 3 annotators"):
+            found.transition_of(votes)

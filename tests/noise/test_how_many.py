@@ -107,3 +107,12 @@ def test_bad_input_is_refused(arguments, options, message):
 def test_it_says_the_answer_in_a_sentence():
     logits, _, noisy = exact_world(500, 3, symmetric(0.2, 3), seed=0)
     assert "of 500 labels are wrong (" in str(from_logits(logits, noisy))
+
+
+@pytest.mark.parametrize(
+    "logits",
+    [np.zeros((0, 2)), np.zeros(4), np.full((4, 2), np.nan), np.zeros((4, 1)), np.full((4, 2), np.inf)],
+)
+def test_logits_that_say_nothing_are_refused(logits):
+    with pytest.raises(ValueError, match="logits must be numbers of shape"):
+        from_logits(logits, np.zeros(len(logits), dtype=int))

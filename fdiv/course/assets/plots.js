@@ -44,7 +44,7 @@ function rescaled(scale, theme) {
   const [first, last] = [numbers(scale[0]), numbers(scale.at(-1))];
   if (Math.min(...first) < 240 || Math.max(...last) - Math.min(...last) > 130) return scale;
   const grey = Math.max(...last) - Math.min(...last) < 24;
-  return [[0, theme.soft], [1, grey ? theme.ink : "#6cb8ea"]];
+  return [[0, theme.soft], [1, grey ? theme.ink : "#2f7ab0"]]; // on which the white numbers of a matrix can be read
 }
 
 function themed({ data, layout }) {
@@ -72,7 +72,7 @@ function themed({ data, layout }) {
 const plain = (text) => text.replace(/<[^>]*>/g, "");
 function folded(text, most) {
   const lines = [""];
-  for (const word of text.split(" ")) {
+  for (const word of text.replaceAll("<br>", " ").split(" ")) {
     const longer = lines.at(-1) ? `${lines.at(-1)} ${word}` : word;
     if (plain(longer).length > most && lines.at(-1)) lines.push(word);
     else lines[lines.length - 1] = longer;
@@ -137,6 +137,13 @@ function fitted(plot, { data, layout }) {
   if (longest * 7 > (width - 80) / (words.length || 1)) {
     margin.b += Math.min(6 * longest, 110); // slanted words below the axis
     layout.height += Math.min(6 * longest, 110);
+  }
+  for (const axis of Object.keys(layout).filter((key) => /^xaxis/.test(key) && layout[key].title?.text)) {
+    const title = folded(layout[axis].title.text, Math.floor((width - margin.l - margin.r) / 7.5));
+    layout[axis].title = { ...layout[axis].title, text: title };
+    const taller = 18 * (title.split("<br>").length - 1);
+    margin.b += taller;
+    layout.height += taller;
   }
   if (data.some((trace) => trace.textposition === "outside" && trace.orientation === "h")) margin.r = Math.max(margin.r, 46);
   for (const trace of data)

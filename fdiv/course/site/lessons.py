@@ -151,6 +151,7 @@ def _figure(figure: dict, identifier: str) -> str:
     script = json.dumps(stored).replace("</", "<\\/")
     high = figure["layout"].get("height", HIGH)
     return (
-        f'<div class="plot"><div id="{identifier}" class="plotly-graph-div" style="min-height:{high}px">'
-        f'</div><script type="application/json">{script}</script></div>'
+        f'<div class="plot">'
+        f'<div id="{identifier}" class="plotly-graph-div" style="min-height:{high}px"></div>'
+        f'<script type="application/json">{script}</script></div>'
     )

@@ -6,10 +6,11 @@ import html
 from pathlib import Path
 
 import pandas as pd
+from scipy import stats
 
 from fdiv.datasets import CATALOGUE
 from fdiv.experiments.report import TOLD, cell
-from fdiv.experiments.results import accuracy_column, titled
+from fdiv.experiments.results import ROW, accuracy_column, paper_accuracies, titled
 from fdiv.files import RESULTS
 from fdiv.learning.methods import METHODS
 
@@ -36,15 +37,20 @@ def results(folder: Path = RESULTS) -> str:
         )
     runs = pd.read_csv(path, dtype={"commit": str})
     groups = list(runs.groupby([*FILTERS, *WAY], sort=False, dropna=False))
+    printed = _printed()
     others = [one for one in sorted(folder.glob("*.csv")) if one.name != RUNS]
     return (
         f"{head}<p>Accuracy on clean test data in percent, at the epoch chosen on noisy validation data: "
         "mean ± standard deviation (number of seeds). Open a number to see its runs, each with the commit "
-        f"that made it. {len(runs)} runs, {len(groups)} rows.</p>"
+        "that made it, and the 95 % interval of the mean where there are several. Beside it the "
+        "paper's mean, or its best run where it prints no mean. The mode is the budget: <i>laptop</i> a "
+        f"dozen epochs, <i>paper</i> the paper's own. {len(runs)} runs, {len(groups)} rows; what is not here "
+        "was not run.</p>"
         f'<form class="filters" role="group" aria-label="Filters">{_filters(runs)}</form>'
         '<p class="shown" role="status"></p>'
         '<table class="results"><thead><tr><th>dataset</th><th>noise</th><th>method</th><th>mode</th>'
-        f"<th>accuracy</th></tr></thead><tbody>{''.join(_row(*group) for group in groups)}</tbody></table>"
+        "<th>ours</th><th>paper</th></tr></thead>"
+        f"<tbody>{''.join(_row(*group, printed) for group in groups)}</tbody></table>"
         f'<h2 id="other-files">Other files</h2>{"".join(_other(one) for one in others)}'
     )
 
@@ -73,7 +79,25 @@ def _title(column: str, value: str) -> str:
     return CATALOGUE[value].title if column == "dataset" and value in CATALOGUE else value
 
 
-def _row(key: tuple, runs: pd.DataFrame) -> str:
+def _printed() -> dict[tuple, str]:
+    """What the paper prints, by dataset, noise, method, correction and T."""
+    found = {}
+    for one in paper_accuracies().itertuples():
+        way = ("paper", "true") if str(one.table).startswith("bias") else ("none", "estimated")
+        text = f"{one.max:.1f}, best" if pd.isna(one.mean) else f"{one.mean:.1f}"
+        found.setdefault((*(getattr(one, name) for name in ROW), *way), text)
+    return found
+
+
+def _interval(shares: pd.Series) -> str:
+    """The 95 % interval of a mean, by Student's t; nothing for one seed."""
+    if len(shares) < 2:
+        return ""
+    half = stats.t.ppf(0.975, len(shares) - 1) * shares.sem()
+    return f"<p>95 % interval {100 * (shares.mean() - half):.1f} to {100 * (shares.mean() + half):.1f}</p>"
+
+
+def _row(key: tuple, runs: pd.DataFrame, printed: dict[tuple, str]) -> str:
     values = dict(zip([*FILTERS, *WAY], key, strict=True))
     data = " ".join(f'data-{name}="{html.escape(str(values[name]))}"' for name in FILTERS)
     cells = [
@@ -82,11 +106,14 @@ def _row(key: tuple, runs: pd.DataFrame) -> str:
         _way(runs, values["variant"]),
         values["mode"],
     ]
+    way = (values[name] for name in (*ROW, "correction", "transition"))
+    theirs = printed.get(tuple(way), "–") if values["variant"] == "paper" else "–"
     shown = runs[[name for name in PROVENANCE if name in runs]].rename(columns=PROVENANCE)
     table = shown.to_html(index=False, border=0, na_rep="", float_format=lambda x: f"{x:.4g}", classes="runs")
     return (
         f"<tr {data}>{''.join(f'<td>{html.escape(str(one))}</td>' for one in cells)}"
-        f"<td><details><summary>{cell(runs[ACCURACY])}</summary>{table}</details></td></tr>"
+        f"<td><details><summary>{cell(runs[ACCURACY])}</summary>{_interval(runs[ACCURACY])}{table}</details></td>"
+        f"<td>{theirs}</td></tr>"
     )
 
 

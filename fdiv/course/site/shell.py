@@ -84,9 +84,8 @@ def page(
     foot: a sentence at the end.
     """
     body = without_tex(body)
-    formulas = (
-        f'<script>{MATHJAX}</script>\n<script defer src="assets/mathjax.js"></script>' if "$" in body else ""
-    )
+    tex = f'<script>{MATHJAX}</script>\n<script defer src="assets/mathjax.js"></script>'
+    formulas = tex if "$" in body else ""
     terms = '<script src="assets/terms.js"></script>\n' if 'class="cell ' in body else ""
     figures = scripts(re.findall(r'data-figure="(\w+)"', body))
     drawn = "plotly-graph-div" in body
