@@ -303,10 +303,7 @@ function build({ root, params, theme, tint, tell, onTheme, closing }) {
   const bounds = canvas(shared, cells[3], { height: () => 150, paint: paintBounds, label: "Guarantees of total variation and Pearson" });
   const promise = element("p", { className: "fdiv-note" });
   cells[3].append(promise);
-  if (!set.mend) {
-    cells[3].remove();
-    cells[2].style.gridColumn = "1 / -1";
-  }
+  if (!set.mend) cells[2].style.gridColumn = "1 / -1", cells[3].remove();
 
   // ---- the rows: borders can be dragged
   const layout = () => {
@@ -463,11 +460,11 @@ function build({ root, params, theme, tint, tell, onTheme, closing }) {
     context.font = "13px system-ui, sans-serif";
     context.textBaseline = "middle";
     const words = corner.map((k, n) => `answer ${k}${n ? "" : ", the truth"}`);
-    [["center", 0, -12], ["center", 0, 14], ["center", 0, 14]].forEach(([align, dx, dy], n) => {
+    context.textAlign = "center";
+    [-12, 14, 14].forEach((dy, n) => {
       if (!words[n]) return;
-      context.textAlign = align;
       context.fillStyle = n ? colours.muted : colours.ink;
-      context.fillText(words[n], spots[n][0] + dx, spots[n][1] + dy);
+      context.fillText(words[n], spots[n][0], spots[n][1] + dy);
     });
     const right = found.at[0] >= Math.max(found.at[1], found.at[2]) - 1e-6;
     const [x, y] = to(found.at);
