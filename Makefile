@@ -5,6 +5,10 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 MADE := $(VENV)/made-by-make
 
+ifneq ($(words $(VENV)),1)
+$(error VENV is '$(VENV)', but must name one folder, without a space)
+endif
+
 .PHONY: run check test torture lab refresh bench clean clean-runs environment
 
 run: environment  ## execute every notebook in quick mode; pages in runs/quick/index.html

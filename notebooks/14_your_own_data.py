@@ -378,7 +378,7 @@ lists = own_data.measured().query("method == 'clean'").set_index(["data", "label
 lists[["truth", "count", "low", "high", "precision", "recall"]].round(2)
 
 # %% [markdown]
-# **What to see**: of the photographs that are flagged, three in four or more carry a wrong label, and two in three wrong labels are flagged; the count is too low there, as people err where pictures are hard. Of the flagged tweets only one in three is wrong: what the features cannot tell, no list can. That is worth knowing before somebody re-annotates a thousand of them.
+# **What to see**: of the photographs that are flagged, three in four or more carry a wrong label, and two in three wrong labels are flagged; the count is too low, here and for the tweets, as people err where examples are hard. Of the flagged tweets fewer than half are wrong: what the features cannot tell, no list can. That is worth knowing before somebody re-annotates hundreds of them.
 #
 # | what you find | what to do |
 # |---|---|

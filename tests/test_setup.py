@@ -242,3 +242,14 @@ def test_clean_leaves_an_environment_that_make_did_not_make(clone):
     assert done.returncode == 0
     assert done.stderr.startswith(".venv was not made by make and stays")
     assert clone.venv.exists()
+
+
+@pytest.mark.parametrize("name", ["my env", ""])
+def test_a_folder_with_a_space_or_without_a_name_is_refused_before_anything_is_deleted(clone, name):
+    (clone.folder / "my").mkdir()
+    (clone.folder / "my" / "work").touch()
+    for target in ("run", "clean"):
+        done = clone.make(target, f"VENV={name}")
+        assert done.returncode == 2
+        assert f"VENV is '{name}', but must name one folder" in done.stderr
+    assert (clone.folder / "my" / "work").exists()

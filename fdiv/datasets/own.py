@@ -8,6 +8,7 @@ refuses in one.
 from __future__ import annotations
 
 import csv
+import importlib.util
 import io
 import re
 import warnings
@@ -592,7 +593,8 @@ def from_folder(folder: Path, labels: str | Path | None = None, label: str | Non
     pictures = [by_name[str(value).strip()] for value in frame[files]]
     without = len(known) - len(set(pictures))
     if without > 0:
-        notes.append(f"{without} pictures of the folder have no line in {path.name} and were skipped")
+        noun = "picture has" if without == 1 else "pictures have"
+        notes.append(f"{without} {noun} no line in {path.name}: skipped")
     return from_pictures(pictures, frame[label].to_numpy(), root=folder, notes=notes)
 
 
@@ -600,6 +602,8 @@ def from_pictures(
     paths: Sequence[str | Path], labels: Any, *, root: Path | None = None, notes: Sequence[str] = ()
 ) -> OwnData:
     """Return pictures with labels; those that cannot be read are set aside, counted and named."""
+    if importlib.util.find_spec("PIL") is None:
+        raise ValueError("pictures are read with Pillow: run  python -m pip install 'fdiv[images]'")
     files, notes = [Path(path) for path in paths], list(notes)
     if len(files) != len(labels):
         raise ValueError(
@@ -609,8 +613,8 @@ def from_pictures(
     if broken:
         some = ", ".join(printable(files[i].name) for i in broken[:5])
         some += ", ..." if len(broken) > 5 else ""
-        verb = "picture cannot" if len(broken) == 1 else "pictures cannot"
-        notes.append(f"{len(broken)} {verb} be read and are skipped: {some}")
+        noun, verb = ("picture", "is") if len(broken) == 1 else ("pictures", "are")
+        notes.append(f"{len(broken)} {noun} cannot be read and {verb} skipped: {some}")
     good = np.setdiff1d(np.arange(len(files)), broken)
     if not len(good):
         raise ValueError("none of the pictures can be read")

@@ -174,7 +174,8 @@ def our_accuracies() -> pd.DataFrame:
 def titled(runs: pd.DataFrame) -> pd.DataFrame:
     """``runs`` with two columns to read: ``way``, method and correction, and ``told``, what it knew of T.
 
-    >>> titled(our_accuracies().query("method == 'flc'"))["told"].iloc[0]
+    >>> runs = our_accuracies().query("method == 'flc' and transition == 'estimated'")
+    >>> titled(runs)["told"].iloc[0]
     'T estimated'
     """
     known = {"true": "T", "estimated": "T estimated"}

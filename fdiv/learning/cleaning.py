@@ -33,6 +33,7 @@ from fdiv.names import printable
 from fdiv.noise.how_many import WrongLabels, from_logits
 
 LOPSIDED = 2.0  # from here on, the most frequent label against the rarest, total variation errs too often
+DOUBTFUL = 0.6  # models that agree with fewer labels may have learnt nothing
 TRAINED_ON = 50_000  # rows of a fold; more would take long and tell little more about the labels
 SURE = 0.95
 TEXTS = ("shown", "given", "suggested")
@@ -179,6 +180,12 @@ def clean(
     folds = _checked_folds(folds, y)
     logits = _out_of_sample(X, y, names, estimator, folds, seed, progress, resume, notes)
     wrong = from_logits(logits, y, seed=seed)
+    agreed = 1 - wrong.disagreements / len(y)
+    if agreed < DOUBTFUL:
+        notes.append(
+            f"the models agree with only {agreed:.0%} of the labels: many are wrong, or the data tell too"
+            " little about them, and then neither the count nor the list is to be trusted"
+        )
     return CleaningReport(
         wrong, names, _table(wrong, names, y, read), _per_class(wrong, names, y), notes, read
     )

@@ -299,6 +299,11 @@ def preact_resnet18(
     return net
 
 
+IMAGENET = {
+    "resnet50-0676ba61.pth": "0676ba61b6795bbe1773cffd859882e5e297624d384b6993f7c9e683e722fb8a",
+}
+
+
 class WeightsMissing(OSError):
     """Weights that others trained are neither on this machine nor to be had; the message says what to do."""
 
@@ -329,17 +334,26 @@ def _imagenet_weights(weights) -> dict[str, Tensor]:
         f"put {name} into {path.parent}, or choose the model 'resnet-50-random' to start from random weights"
     )
     if path.exists():
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        if not digest.startswith(path.stem.rpartition("-")[2]):
-            raise WeightsMissing(f"{path} is corrupt (sha256 {digest}): delete it")
+        _check_weights(path)
     elif offline():
         raise WeightsMissing(
             f"the ImageNet weights are not on this machine and FDIV_OFFLINE forbids the network: {put}"
         )
     try:
-        return weights.get_state_dict(progress=True, check_hash=True, weights_only=True)
+        state = weights.get_state_dict(progress=True, check_hash=True, weights_only=True)
+        _check_weights(path)
+        return state
+    except WeightsMissing:
+        raise
     except Exception as error:  # of the network, of the disk, or a hash that is not the published one
         raise WeightsMissing(f"the ImageNet weights could not be fetched ({said(error)}): {put}") from error
+
+
+def _check_weights(path: Path) -> None:
+    """Refuse a file that is not the published one; torch itself compares eight digits of the hash."""
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    if not digest.startswith(IMAGENET.get(path.name, path.stem.rpartition("-")[2])):
+        raise WeightsMissing(f"{path} is corrupt (sha256 {digest}): delete it")
 
 
 MODELS: dict[str, Callable[..., nn.Module]] = {

@@ -61,6 +61,10 @@ class Recipe:
     warm_up_method: str = "ce"
     source: str = ""
 
+    def __post_init__(self) -> None:
+        if self.batch_size < 1:
+            raise ValueError(f"batch_size is {self.batch_size}, but a batch has at least one example")
+
     @property
     def epochs(self) -> int:
         """The number of epochs of the schedule, the warm-up not counted."""

@@ -188,7 +188,7 @@ def test_one_folder_per_class(photos):
     assert read.kind == "images"
     assert set(read.labels) == {"Äpfel", "Birnen"}
     assert len(read.features) == 12
-    assert "1 picture cannot be read and are skipped: broken.jpg" in read.notes
+    assert "1 picture cannot be read and is skipped: broken.jpg" in read.notes
 
 
 def test_a_table_of_files_and_labels(photos, tmp_path):
@@ -198,7 +198,7 @@ def test_a_table_of_files_and_labels(photos, tmp_path):
     read = own.read(photos, labels)
     assert read.labels.tolist() == ["pear"] * 6 + ["apple"] * 6
     assert any("1 pictures of labels.csv are not in the folder" in note for note in read.notes)
-    assert any("1 pictures of the folder have no line" in note for note in read.notes)
+    assert any("1 picture has no line" in note for note in read.notes)
     with pytest.raises(ValueError, match=r"no column of labels\.csv is called 'sort'"):
         own.read(photos, labels, "sort")
     labels.write_text("a,b\n1,2\n")
@@ -378,3 +378,9 @@ def test_a_table_without_a_header_is_explained(tmp_path):
     (tmp_path / "t.csv").write_text("1.5,2.5,cat\n" * 20)
     with pytest.raises(ValueError, match="its first line seems to be no header, put one above"):
         own.read(tmp_path / "t.csv", label="kind")
+
+
+def test_pictures_without_pillow_name_the_extra(monkeypatch):
+    monkeypatch.setattr(own.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ValueError, match=r"pip install 'fdiv\[images\]'"):
+        own.from_pictures(["a.png"], ["cat"])

@@ -12,6 +12,7 @@ from fdiv.learning.augment import augmentation
 from fdiv.learning.methods import METHODS, build_loss, check_correction, method_title, needs_transition
 from fdiv.learning.methods import paper_methods as methods
 from fdiv.learning.models import MODELS, build_model
+from fdiv.learning.recipe import Recipe
 from fdiv.noise import symmetric
 from fdiv.theory.divergences import DIVERGENCES
 
@@ -307,3 +308,8 @@ def test_a_variant_of_the_step_changes_that_alone(variant, field, mode):
     assert getattr(plain, field) == 0 < getattr(changed, field)
     assert replace(changed, **{field: 0.0}, source=plain.source) == plain
     assert plain.values() != changed.values()
+
+
+def test_a_batch_has_at_least_one_example():
+    with pytest.raises(ValueError, match="batch_size is 0, but a batch has at least one example"):
+        Recipe(model="cnn", schedule=((1, 0.1),), batch_size=0)

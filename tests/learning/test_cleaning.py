@@ -285,3 +285,10 @@ def test_a_table_is_shown_row_by_row_without_its_gaps():
     frame = pd.DataFrame({"size": [1.23456, None], "name": ["Bär", None], "n": [3, 4]})
     assert cleaning._texts(frame) == ["size: 1.235, name: Bär, n: 3", "n: 4"]
     assert cleaning._texts(frame[["name"]].fillna("")) == ["Bär", ""]
+
+
+def test_data_that_tell_nothing_about_the_labels_are_called_so(report):
+    rng = np.random.default_rng(0)
+    nothing = fdiv.clean(rng.normal(size=(90, 3)), rng.integers(0, 3, 90), progress=False, resume=False)
+    assert "neither the count nor the list is to be trusted" in str(nothing)
+    assert "to be trusted" not in str(report)

@@ -80,7 +80,7 @@ def watch(split, path):
     taken, drawn, images = [], [], training._Session.images
 
     def watched(session, indices):
-        taken.append(indices.clone())
+        taken.append(indices[session.world.part(len(indices))].clone())  # it is given the whole batch
         drawn.append(torch.rand(()).item())
         return images(session, indices)
 
