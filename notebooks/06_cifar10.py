@@ -44,6 +44,7 @@ from fdiv.course import (
     matrix_figure,
     photographs_figure,
     predict,
+    robustness_figure,
     trained,
     watched,
 )
@@ -52,6 +53,7 @@ from fdiv.datasets import check_noise, noisy_data
 from fdiv.experiments import (
     Experiment,
     our_accuracies,
+    our_robustness,
     paired_difference,
     paper_accuracies,
     paper_robustness,
@@ -205,16 +207,7 @@ figure
 # Symmetric noise of ten rates, from 0 to 81 %. Crosses are read off the paper's figure (CIFAR-10; it draws accuracies for two of its three divergences). Lines are committed runs of this repository, wherever they cover such rates: one seed, a dozen epochs.
 
 # %%
-stored = our_accuracies()
-curves = stored[
-    stored["noise"].str.fullmatch(r"uniform-[\d.]+") & (stored["correction"] == "none")
-]
-curves = curves.assign(rate=curves["noise"].str.removeprefix("uniform-").astype(float))
-curves = (
-    curves.groupby(["dataset", "method", "rate"])["accuracy_noisy_objective"]
-    .mean()
-    .reset_index()
-)
+stored, curves = our_accuracies(), our_robustness()
 
 # %% tags=["predict"]
 predict(
@@ -229,28 +222,7 @@ predict(
 )
 
 # %% tags=["nbval-ignore-output", "fold"]
-figure = go.Figure()
-for (dataset, method), part in curves.groupby(["dataset", "method"]):
-    figure.add_scatter(
-        x=part["rate"],
-        y=part["accuracy_noisy_objective"],
-        name=f"{method_title(method)}, {dataset}, ours",
-        line=line_style(method),
-    )
-for method, part in paper_robustness().dropna().groupby("method"):
-    figure.add_scatter(
-        x=part["rate"],
-        y=part["accuracy"],
-        name=f"{method_title(method)}, cifar-10, paper",
-        mode="markers",
-        marker={"color": line_style(method)["color"], "symbol": "x", "size": 8},
-    )
-figure.update_layout(
-    title="Accuracy on clean test data under symmetric noise",
-    xaxis={"title": "noise rate", "tickformat": ".0%"},
-    yaxis={"title": "accuracy", "tickformat": ".0%", "range": (0, 1.02)},
-)
-figure
+robustness_figure(curves)
 
 # %% [markdown]
 # **What to see**: three curves that are one, here as in the paper. The paper draws the *value* of each objective, too; those curves have three different heights and the same shape. Is there something deep that the divergences agree on?
@@ -596,9 +568,8 @@ claim(
     all(180 < ratio[m] < 220 for m in ("tv", "js"))
     and all(90 < ratio[m] < 110 for m in ("pearson", "kl")),
 )
-flat = curves.query("dataset == 'mnist'").pivot(
-    index="rate", columns="method", values="accuracy_noisy_objective"
-)
+flat = curves.query("dataset == 'mnist'")
+flat = flat.pivot_table("accuracy_noisy_objective", "rate", "method")
 claim(
     "on MNIST the three curves are within half a point of each other up to 72 %",
     (flat.max(axis=1) - flat.min(axis=1)).loc[:0.72].max() < 0.005,

@@ -35,6 +35,7 @@ from fdiv.course import (
     explore,
     line_style,
     predict,
+    robustness_figure,
     with_slider,
 )
 from fdiv.course.exercises import nb10 as exercises
@@ -44,8 +45,8 @@ from fdiv.experiments import (
     critical_difference,
     friedman,
     our_accuracies,
+    our_robustness,
     paired_difference,
-    paper_robustness,
     titled,
 )
 from fdiv.learning import RULES, method_title
@@ -387,32 +388,9 @@ table_figure("clean")
 # The paper's robustness curves on CIFAR-10, read off its figure (crosses), and what `fdiv grid robustness-figure --set dataset=mnist --mode laptop` gave on MNIST (lines; thirty runs, one seed):
 
 # %% tags=["nbval-ignore-output", "fold"]
-curve = ours.query("dataset == 'mnist' and mode == 'laptop' and correction == 'none'")
-curve = curve[curve["noise"].str.fullmatch(r"uniform-[\d.]+")]
-curve = curve.assign(rate=curve["noise"].str.removeprefix("uniform-").astype(float))
+curve = our_robustness().query("dataset == 'mnist'")
 flat = curve.pivot_table("accuracy_noisy_objective", "rate", "method")
-figure = go.Figure()
-for method in flat:
-    figure.add_scatter(
-        x=flat.index,
-        y=flat[method],
-        name=f"{method_title(method)}, ours, MNIST",
-        line=line_style(method),
-    )
-for method, rows in paper_robustness().dropna().groupby("method"):
-    figure.add_scatter(
-        x=rows["rate"],
-        y=rows["accuracy"],
-        name=f"{method_title(method)}, paper, CIFAR-10",
-        mode="markers",
-        marker={"color": line_style(method)["color"], "symbol": "x", "size": 8},
-    )
-figure.update_layout(
-    title="Accuracy on clean test data under symmetric noise",
-    xaxis={"title": "noise rate", "tickformat": ".0%"},
-    yaxis={"title": "accuracy", "tickformat": ".0%", "range": (0, 1.02)},
-)
-figure
+robustness_figure(curve)
 
 # %% [markdown]
 # **What to see**: on MNIST the three lines are one and nearly flat. With 63 % of the labels wrong they have lost less than a point. CIFAR-10, the harder set, bends earlier; at 90 % the labels of ten classes are pure chance. [Notebook 06](06_cifar10.ipynb) derives why the methods share one curve.

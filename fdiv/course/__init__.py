@@ -21,6 +21,7 @@ __getattr__, __dir__, __all__ = lazily(
             "noise_figure",
             "panels_figure",
             "ranges_figure",
+            "robustness_figure",
             "shares_figure",
             "simplex_figure",
             "with_slider",

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 import plotly.io as pio
 import torch
 from torch import Tensor
 
+from fdiv.datasets import CATALOGUE
+from fdiv.experiments.results import paper_robustness
 from fdiv.learning.methods import METHODS
 from fdiv.theory.divergences import DIVERGENCES, divergence
 
@@ -392,6 +395,35 @@ def with_slider(figure_function: Callable[..., go.Figure], **values: Sequence[ob
     if len(values) != 1:
         raise ValueError(f"with_slider moves one argument, not {len(values)}: {', '.join(values) or 'none'}")
     explore(figure_function, **{name: list(steps) for name, steps in values.items()})
+
+
+def robustness_figure(runs: pd.DataFrame) -> go.Figure:
+    """Accuracy against the rate of symmetric noise: lines are ours, the mean over seeds, crosses the paper's.
+
+    runs: rows of ``fdiv.experiments.our_robustness``.
+    """
+    figure = go.Figure()
+    means = runs.groupby(["dataset", "method", "rate"])["accuracy_noisy_objective"].mean().reset_index()
+    for (dataset, method), part in means.groupby(["dataset", "method"]):
+        figure.add_scatter(
+            x=part["rate"],
+            y=part["accuracy_noisy_objective"],
+            name=f"{METHODS[method].title}, ours, {CATALOGUE[dataset].title}",
+            line=line_style(method),
+        )
+    for method, part in paper_robustness().dropna().groupby("method"):
+        figure.add_scatter(
+            x=part["rate"],
+            y=part["accuracy"],
+            name=f"{METHODS[method].title}, paper, CIFAR-10",
+            mode="markers",
+            marker={"color": line_style(method)["color"], "symbol": "x", "size": 8},
+        )
+    return figure.update_layout(
+        title="Accuracy on clean test data under symmetric noise",
+        xaxis={"title": "noise rate", "tickformat": ".0%"},
+        yaxis={"title": "accuracy", "tickformat": ".0%", "range": (0, 1.02)},
+    )
 
 
 def beside_figure(

@@ -7,7 +7,6 @@ Both are made from ``data/results/accuracies.csv`` and from nothing else, so tha
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -16,13 +15,12 @@ import pandas as pd
 from fdiv.datasets import CATALOGUE
 from fdiv.experiments import results
 from fdiv.experiments.recipes import MODES
-from fdiv.experiments.results import accuracy_column, our_accuracies, paper_accuracies, titled
+from fdiv.experiments.results import accuracy_column, our_accuracies, paper_accuracies, titled, with_rates
 from fdiv.files import ROOT, write_text
 from fdiv.learning.methods import CORRECTIONS, METHODS, method_title
 
 ACCURACY = accuracy_column("noisy-objective")
 NOTHING = "–"
-RATE = re.compile(r"uniform-([\d.]+)")  # symmetric noise with a rate, as in the paper's figure
 MARKS = "<!-- headline: python -m fdiv.experiments.report -->", "<!-- end of the headline -->"
 KEYS = ["method", "correction", "transition", "variant"]
 TOLD = {"nothing": "", "T": "T known", "T estimated": "T estimated"}
@@ -78,7 +76,7 @@ def report(runs: pd.DataFrame | None = None) -> str:
     runs: rows as ``our_accuracies`` returns them, which is the default.
     """
     runs = our_accuracies() if runs is None else runs
-    runs = titled(runs).assign(rate=[_rate(noise) for noise in runs["noise"]])
+    runs = with_rates(titled(runs))
     parts = [INTRODUCTION]
     for mode in (mode for mode in reversed(list(MODES)) if mode in set(runs["mode"])):
         parts.append(f"## MODE {mode}: {MODES[mode]}\n")
@@ -133,11 +131,6 @@ def with_headline(text: str) -> str:
     before, mark, rest = text.partition(MARKS[0])
     _, end, after = rest.partition(MARKS[1])
     return f"{before}{mark}\n{headline()}{end}{after}" if mark and end else text
-
-
-def _rate(noise: str) -> float | None:
-    found = RATE.fullmatch(noise)
-    return float(found[1]) if found else None
 
 
 def _ways(runs: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:

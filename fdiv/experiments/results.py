@@ -171,6 +171,26 @@ def our_accuracies() -> pd.DataFrame:
     return read_table(RESULTS / "accuracies.csv")
 
 
+def our_robustness(mode: str = "laptop") -> pd.DataFrame:
+    """Return our runs under symmetric noise with a rate, as in the paper's figure: ``rate`` is a column.
+
+    >>> our_robustness()["rate"].max()
+    0.81
+    """
+    runs = with_rates(our_accuracies())
+    wanted = (runs["mode"] == mode) & (runs["correction"] == "none") & (runs["variant"] == "paper")
+    return runs[wanted & runs["rate"].notna()]
+
+
+def with_rates(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return ``runs`` with a column ``rate``, nan where the noise is not symmetric with a rate.
+
+    >>> with_rates(pd.DataFrame({"noise": ["uniform-0.27", "uniform-high"]}))["rate"].tolist()
+    [0.27, nan]
+    """
+    return runs.assign(rate=runs["noise"].str.extract(r"^uniform-([\d.]+)$", expand=False).astype(float))
+
+
 def titled(runs: pd.DataFrame) -> pd.DataFrame:
     """``runs`` with two columns to read: ``way``, method and correction, and ``told``, what it knew of T.
 
