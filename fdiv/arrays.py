@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
+MOST_CLASSES = 100_000
 Labels = np.ndarray | Tensor | Sequence[int]
 
 
@@ -35,13 +36,17 @@ def as_labels(labels: Labels, num_classes: int | None = None, what: str = "label
 
 
 def class_count(num_classes: Any) -> int:
-    """Return ``num_classes`` as an int of at least 2, or raise a ``ValueError``.
+    """Return ``num_classes`` as an int from 2 to ``MOST_CLASSES``, or raise a ``ValueError``.
 
     >>> class_count(10)
     10
     """
     if isinstance(num_classes, bool) or not hasattr(num_classes, "__index__") or num_classes < 2:
         raise ValueError(f"num_classes is {num_classes!r}, but must be a whole number of at least 2")
+    if num_classes > MOST_CLASSES:
+        raise ValueError(
+            f"num_classes is {num_classes!r}, but at most {MOST_CLASSES} are possible"
+        )
     return operator.index(num_classes)
 
 

@@ -544,6 +544,7 @@ WRONG = [
     (nb00.noise_rate, lambda c, n: (c == n).double().mean(), "share of labels that are right"),
     (nb00.noise_rate, lambda c, n: (c != n).sum(), "how many labels are wrong"),
     (nb00.noise_rate, lambda c, n: None, "returned None"),
+    (nb09.anchors_fail_up_to, lambda b: f"{b}", "returned the text"),
     (nb00.noise_rate, lambda c, n: c != n, "several numbers: make them one"),
     (nb00.noise_rate, lambda c, n: 0.375, "not touched must give 0"),
     (nb00.noise_rate, lambda c, n: 1 / 0, "raised ZeroDivisionError"),

@@ -218,6 +218,7 @@ BAD_MATRICES = [
     (lambda: uniform([[0.1, 0.1]]), r"e has shape \(1, 2\)"),
     (lambda: uniform([0.1]), r"not of shape \(1, 1\)"),
     (lambda: uniform(0.1, 1), "num_classes is 1, but must be a whole number of at least 2"),
+    (lambda: uniform(0.1, 10**18), "num_classes is 1000000000000000000, but at most 100000 are possible"),
     (lambda: symmetric(0.9, 10), "rate is 0.9, but must be at least 0 and below 0.9"),
     (lambda: symmetric(-0.1, 10), "rate is -0.1, but must be at least 0"),
     (lambda: random_flip(1, 10), "p is 1, but must be at least 0 and below 1"),

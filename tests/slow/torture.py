@@ -661,7 +661,7 @@ def _(rng: random.Random, folder: Path) -> str:
     images = np.random.default_rng(0).random(
         (20 if rng.random() < 0.3 else len(given) if hasattr(given, "__len__") else 3, 4)
     )
-    if rng.random() < 0.4:
+    if len(images) and rng.random() < 0.4:
         images[0, 0] = rng.choice([math.nan, math.inf])
     finite = bool(np.isfinite(images).all())
     return ends(

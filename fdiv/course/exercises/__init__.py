@@ -65,6 +65,8 @@ def number(value: Any) -> float:
         raise Wrong("your function returned None: is there a return?")
     if getattr(value, "ndim", 0):
         raise Wrong("your function returned several numbers: make them one, by a mean for example")
+    if isinstance(value, str | bytes):
+        raise Wrong(f"your function returned the text {value!r}: return a number")
     result = float(value)
     if not math.isfinite(result):
         raise Wrong(f"your function returned {result}, which is no number: is something divided by zero?")
