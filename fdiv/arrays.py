@@ -44,9 +44,7 @@ def class_count(num_classes: Any) -> int:
     if isinstance(num_classes, bool) or not hasattr(num_classes, "__index__") or num_classes < 2:
         raise ValueError(f"num_classes is {num_classes!r}, but must be a whole number of at least 2")
     if num_classes > MOST_CLASSES:
-        raise ValueError(
-            f"num_classes is {num_classes!r}, but at most {MOST_CLASSES} are possible"
-        )
+        raise ValueError(f"num_classes is {num_classes!r}, but at most {MOST_CLASSES} are possible")
     return operator.index(num_classes)
 
 

@@ -23,6 +23,12 @@ SEED = 0
 # (Grey bars like the ones above and below are folded code: settings and imports. Open them if you are curious; nothing in them is needed to follow.)
 
 # %% tags=["fold"]
+try:
+    import fdiv  # noqa: F401
+except ModuleNotFoundError:
+    cure = "run  %pip install -e '..[notebooks]'  in a cell and restart the kernel, or start with  make lab"
+    raise ModuleNotFoundError(f"this kernel has no fdiv: {cure}") from None
+
 import numpy as np
 import torch
 from torch import nn

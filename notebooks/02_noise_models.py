@@ -25,6 +25,12 @@ SEED = 0
 # (Folded: settings and imports. `fdiv.noise` holds everything about transition matrices.)
 
 # %% tags=["fold"]
+try:
+    import fdiv  # noqa: F401
+except ModuleNotFoundError:
+    cure = "run  %pip install -e '..[notebooks]'  in a cell and restart the kernel, or start with  make lab"
+    raise ModuleNotFoundError(f"this kernel has no fdiv: {cure}") from None
+
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go

@@ -25,6 +25,12 @@ SEED = 0
 # (Folded: settings and imports. `fdiv.theory.exact` computes on finite probability tables in float64, so every equality below can be checked to the last digits.)
 
 # %% tags=["fold"]
+try:
+    import fdiv  # noqa: F401
+except ModuleNotFoundError:
+    cure = "run  %pip install -e '..[notebooks]'  in a cell and restart the kernel, or start with  make lab"
+    raise ModuleNotFoundError(f"this kernel has no fdiv: {cure}") from None
+
 import pandas as pd
 import plotly.graph_objects as go
 import torch

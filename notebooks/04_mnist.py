@@ -29,6 +29,12 @@ TRANSITION = "estimated"  # or "true", where a method needs T
 # `METHOD` is any of the eight divergences or the five baselines, `NOISE` any setting of notebook 02.
 
 # %% tags=["grid", "fold"]
+try:
+    import fdiv  # noqa: F401
+except ModuleNotFoundError:
+    cure = "run  %pip install -e '..[notebooks]'  in a cell and restart the kernel, or start with  make lab"
+    raise ModuleNotFoundError(f"this kernel has no fdiv: {cure}") from None
+
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go

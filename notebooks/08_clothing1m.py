@@ -29,6 +29,12 @@ TRANSITION = "estimated"  # for the methods that need T; nobody knows the true o
 # The imports, and a check of the parameters.
 
 # %% tags=["grid", "fold"]
+try:
+    import fdiv  # noqa: F401
+except ModuleNotFoundError:
+    cure = "run  %pip install -e '..[notebooks]'  in a cell and restart the kernel, or start with  make lab"
+    raise ModuleNotFoundError(f"this kernel has no fdiv: {cure}") from None
+
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go

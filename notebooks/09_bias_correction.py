@@ -25,6 +25,12 @@ SEED = 0
 # The imports. Sections 2 to 5 and 7 to 9 train nothing: they are exact arithmetic on ten classes.
 
 # %% tags=["fold"]
+try:
+    import fdiv  # noqa: F401
+except ModuleNotFoundError:
+    cure = "run  %pip install -e '..[notebooks]'  in a cell and restart the kernel, or start with  make lab"
+    raise ModuleNotFoundError(f"this kernel has no fdiv: {cure}") from None
+
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go

@@ -25,6 +25,12 @@ SEED = 0
 # The imports, and the file that our side is drawn from. Nothing is trained in this notebook: it reads the committed results.
 
 # %% tags=["fold"]
+try:
+    import fdiv  # noqa: F401
+except ModuleNotFoundError:
+    cure = "run  %pip install -e '..[notebooks]'  in a cell and restart the kernel, or start with  make lab"
+    raise ModuleNotFoundError(f"this kernel has no fdiv: {cure}") from None
+
 import plotly.graph_objects as go
 
 from fdiv import noise

@@ -25,6 +25,12 @@ SEED = 0
 # The imports. `fdiv.theory.robustness` holds what this notebook derives, in float64.
 
 # %% tags=["fold"]
+try:
+    import fdiv  # noqa: F401
+except ModuleNotFoundError:
+    cure = "run  %pip install -e '..[notebooks]'  in a cell and restart the kernel, or start with  make lab"
+    raise ModuleNotFoundError(f"this kernel has no fdiv: {cure}") from None
+
 import itertools
 
 import numpy as np

@@ -27,6 +27,12 @@ SEED = 0  # the first of five
 # The imports, and a check of the parameters.
 
 # %% tags=["fold"]
+try:
+    import fdiv  # noqa: F401
+except ModuleNotFoundError:
+    cure = "run  %pip install -e '..[notebooks]'  in a cell and restart the kernel, or start with  make lab"
+    raise ModuleNotFoundError(f"this kernel has no fdiv: {cure}") from None
+
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go

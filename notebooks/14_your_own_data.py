@@ -25,6 +25,12 @@ SEED = 0
 # In quick mode everything below runs on digits that come with scikit-learn, and nothing is fetched.
 
 # %% tags=["fold"]
+try:
+    import fdiv  # noqa: F401
+except ModuleNotFoundError:
+    cure = "run  %pip install -e '..[notebooks]'  in a cell and restart the kernel, or start with  make lab"
+    raise ModuleNotFoundError(f"this kernel has no fdiv: {cure}") from None
+
 import warnings
 
 import numpy as np

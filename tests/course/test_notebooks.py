@@ -2,6 +2,7 @@
 
 import ast
 import re
+import sys
 from statistics import quantiles
 
 import nbformat
@@ -124,6 +125,14 @@ def test_parameters_are_literals_validated_in_the_next_cell(source):
     calls = [n for n in ast.walk(ast.parse(code[1].source)) if isinstance(n, ast.Call)]
     (check,) = [c for c in calls if getattr(c.func, "id", "") == "check_parameters"]
     assert {keyword.arg for keyword in check.keywords} - {"choices"} == known.keys()
+
+
+def test_a_kernel_without_the_package_says_what_to_type(source, monkeypatch):
+    monkeypatch.setitem(sys.modules, "fdiv", None)  # as if it were not installed
+    with pytest.raises(
+        ModuleNotFoundError, match=r"no fdiv: run  %pip install .* make lab"
+    ):
+        exec(code_cells(read(source))[1].source, {})
 
 
 def lines_of_code(source):
