@@ -347,16 +347,16 @@ def test_noise_has_its_rate_and_more_of_it_flips_the_same_points_and_others(js):
     found = js(
         "memorisation_machine",
         """core => ["symmetric", "pair", "border"].map(noise => {
-          const data = core.makeData({ data: "moons", classes: 4, points: 2000, seed: 1 });
+          const data = core.makeData({ data: "moons", classes: 4, points: 200, seed: 1 });
           const [low, high] = [0.1, 0.3].map(rate =>
             [...core.corrupt(data, noise, rate)].map((y, n) => y !== data.labels[n]));
           const share = flips => flips.filter(Boolean).length / flips.length;
           return [share(low), share(high), low.every((flip, n) => !flip || high[n])];
         })""",
     )
-    for low, high, same in found:
-        assert abs(low - 0.1) < 0.03
-        assert abs(high - 0.3) < 0.04
+    for (low, high, same), allowed in zip(found, (0, 0, 0.1), strict=True):
+        assert abs(low - 0.1) <= allowed + 1e-9, "what the slider says, to the point, but near the border"
+        assert abs(high - 0.3) <= allowed + 1e-9
         assert same
 
 

@@ -129,9 +129,7 @@ def test_parameters_are_literals_validated_in_the_next_cell(source):
 
 def test_a_kernel_without_the_package_says_what_to_type(source, monkeypatch):
     monkeypatch.setitem(sys.modules, "fdiv", None)  # as if it were not installed
-    with pytest.raises(
-        ModuleNotFoundError, match=r"no fdiv: run  %pip install .* make lab"
-    ):
+    with pytest.raises(ModuleNotFoundError, match=r"no fdiv: run  %pip install .* make lab"):
         exec(code_cells(read(source))[1].source, {})
 
 

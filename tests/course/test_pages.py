@@ -269,7 +269,7 @@ def test_the_index_tells_a_story_by_questions(index):
         r"\d s\b|claims", re.sub(r"<script.*?</script>|<style.*?</style>", "", index, flags=re.S)
     )
     routes = re.findall(r'<div class="route"><h2>(.*?)</h2>', index)
-    assert routes == ["One hour", "The whole theory"]
+    assert routes == ["A good hour", "The whole theory"]
 
 
 def test_the_routes_and_the_parts_name_notebooks_that_exist():

@@ -26,7 +26,7 @@ PARTS = (
     ("IV", "Beyond the paper", "Exact answers, what came later, and your own data.", "12", "14"),
 )
 ROUTES = (
-    ("One hour", "The idea, the noise, a training run, and the way out.", ("00", "02", "04", "09")),
+    ("A good hour", "The idea, the noise, a training run, and the way out.", ("00", "02", "04", "09")),
     ("The whole theory", "Every theorem, with its proof, its limits and its constants.",
      ("00", "01", "02", "03", "09", "11", "12")),
 )  # fmt: skip
@@ -42,7 +42,7 @@ def front(lessons: Sequence[Lesson]) -> str:
     parts = "".join(_part(*part, lessons) for part in PARTS)
     return (
         f"<h1>{COURSE}</h1>"
-        '<p class="lead">Nearly half of the labels below are wrong, and two networks learn from them. '
+        '<p class="lead">Four in ten of the labels below are wrong, and two networks learn from them. '
         "One will repeat what it was told. Press play.</p>"
         f"{machine}"
         "<p>Why do they differ, when does it work, and when does it fail? This course finds out, one "

@@ -43,6 +43,14 @@ function drawPoints(kind, classes, count, source) {
   return { points, labels };
 }
 
+// The place of each value among all, from just above 0 to just below 1.
+function ranks(values) {
+  const found = new Float64Array(values.length);
+  const order = Array.from(values.keys()).sort((a, b) => values[a] - values[b]);
+  order.forEach((n, place) => (found[n] = (place + 0.5) / values.length));
+  return found;
+}
+
 // Training points with a clean label, the place each has in line for a flip and where it would go; test points.
 function makeData({ data, classes, points, seed }) {
   const each = Math.round(points / classes);
@@ -60,10 +68,8 @@ function makeData({ data, classes, points, seed }) {
       if (d < nearest[n]) [nearest[n], neighbour[n]] = [d, train.labels[m]];
     }
   }
-  const order = Array.from({ length: N }, (_, n) => n).sort((a, b) => nearest[a] - nearest[b]);
-  const rank = new Float64Array(N);
-  order.forEach((n, place) => (rank[n] = (place + 0.5) / N));
-  const chance = Float64Array.from({ length: N }, source.uniform);
+  const rank = ranks(nearest);
+  const chance = ranks(Float64Array.from({ length: N }, source.uniform)); // even, so that 40 % are 40 %
   const other = Uint8Array.from({ length: N }, (_, n) => (train.labels[n] + 1 + Math.floor(source.uniform() * (classes - 1))) % classes);
   return { ...train, test, neighbour, rank, chance, other, classes };
 }
