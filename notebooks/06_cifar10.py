@@ -481,7 +481,7 @@ shown.rename(
 # %% [markdown]
 # Clean test accuracy in percent, by the paper's rule and at the last epoch, and the percentage of the wrong training labels that the network ends up repeating.
 #
-# **What to see**: at twelve epochs the methods differ by what wrong labels *pull*, at thirty-six also by what has been *memorised*. The paper trains for 220 epochs and prints 85.4 % for total variation, 71.4 % for cross-entropy.
+# **What to see**: total variation is ahead although neither network repeats many wrong labels, so the difference lies in what wrong labels *pull*. With three times as long (`--variant long`: 12 epochs of warm-up, 24 of total variation) it passes the paper's best run, 85.6 % after 220 epochs of a network ten times as large. Each row is one seed.
 #
 # ## 7 The mystery on photographs
 #
@@ -618,6 +618,11 @@ ways = reached.set_index(["method", "told"])["mean"]
 claim(
     "under sparse-high the ratio rule, told nothing, is above 83 %, forward correction with T above 88 %",
     ways["ratio", "nothing"] > 83 and ways["flc", "T"] > 88,
+)
+long = same_label.query("length == '36 epochs'").groupby("method")["noisy_objective"]
+claim(
+    "three times as long, total variation passes the paper's best run of 85.56 %",
+    long.mean()["tv"] > 85.56,
 )
 survives = on_features.set_index("conclusion")["verdict"]
 claim(
