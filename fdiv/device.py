@@ -25,9 +25,8 @@ def pick_device() -> torch.device:
 
 def has_bfloat16(device: torch.device) -> bool:
     """Return whether ``device`` is a CPU that multiplies bfloat16 in hardware, not in software."""
-    return device.type == "cpu" and (
-        torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
-    )
+    asked = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")  # which not every torch can answer
+    return device.type == "cpu" and any(getattr(torch.cpu, name, bool)() for name in asked)
 
 
 def usable_cores() -> int:
