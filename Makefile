@@ -14,16 +14,17 @@ endif
 run: environment  ## execute every notebook in quick mode; pages in runs/quick/index.html
 	$(BIN)/python -m fdiv run
 
-check: environment  ## for daily work: style, types, pairs, and every test without a kernel, a browser or a network
+check: environment  ## for daily work: style, types, pairs, and every quick test without a kernel, a browser or a network
 	$(BIN)/python -m ruff check . && $(BIN)/python -m ruff format --check .
 	$(BIN)/python -m mypy
 	$(BIN)/python -m fdiv check
 	$(BIN)/python -m pytest -q -n 2 --dist loadscope --no-loadscope-reorder -p no:nbval -o addopts=--strict-markers -m "not kernel and not slow and not browser" tests
 
+# Three processes even where there are two cores: they often wait, for a kernel, a browser or a cluster.
 test: environment  ## style, types, and every test: nbval on every notebook, and the browser where there is one
 	$(BIN)/python -m ruff check . && $(BIN)/python -m ruff format --check .
 	$(BIN)/python -m mypy
-	$(BIN)/python -m pytest -q -n 2 --dist loadscope --no-loadscope-reorder
+	$(BIN)/python -m pytest -q -n 3 --dist loadscope --no-loadscope-reorder
 
 torture: environment  ## thousands of damaged files, odd inputs and kills; prints how each kind ended
 	$(BIN)/python tests/slow/torture.py

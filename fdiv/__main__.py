@@ -72,8 +72,9 @@ def _parser() -> argparse.ArgumentParser:
 
     one = "one run of the paper; called again, it goes on where it stopped"
     train = commands.add_parser("train", help=one, description=one, epilog=EXAMPLE)
-    train.add_argument("dataset", help="digits, mnist, fashion-mnist, cifar-10, cifar-100 or clothing1m")
-    noise = "a setting of the paper, clean, human-..., or uniform-R or instance-R with a rate such as 0.45"
+    known = "digits, paired-digits, mnist, fashion-mnist, cifar-10, cifar-10-features, cifar-100, clothing1m"
+    train.add_argument("dataset", help=f"{known}, or one of your own (FDIV_PLUGINS)")
+    noise = "a setting of the paper, clean, human-..., or a pattern with a rate, such as uniform-0.45"
     train.add_argument("--noise", default="uniform-low", help=noise)
     method = "ce, blc, flc, dmi, pl, a divergence, ratio, pearson-logit, plugin, or a later loss such as gce"
     train.add_argument("--method", default="tv", help=method)
@@ -195,6 +196,11 @@ def _train(options: argparse.Namespace) -> int:
     from fdiv.experiments.grid import epoch_line
     from fdiv.learning.distributed import world
 
+    if "/" in options.dataset and Path(options.dataset).is_dir():
+        raise ValueError(
+            f"{options.dataset} is a folder:  fdiv clean {options.dataset}  finds its wrong labels; to train"
+            " on it, register fdiv.datasets.own.image_folder(...) in a file that FDIV_PLUGINS names"
+        )
     given = {name: value for name, value in vars(options).items() if name not in ("command", "out")}
     experiment = Experiment(**given)
     folder = options.out or plan(experiment).folder

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 MOST_CLASSES = 100_000
@@ -15,8 +16,18 @@ Labels = np.ndarray | Tensor | Sequence[int]
 
 
 def as_array(x: Any) -> np.ndarray:
-    """``x``, a tensor on any device or anything NumPy takes, as an array."""
-    return x.detach().cpu().numpy() if isinstance(x, Tensor) else np.asarray(x)
+    """``x``, a tensor on any device or anything NumPy takes, as an array; one that loses no mask."""
+    refuse_mask(x)
+    if not isinstance(x, Tensor):
+        return np.asarray(x)
+    x = x.detach().cpu()
+    return (x.float() if x.dtype == torch.bfloat16 else x).numpy()  # NumPy has no bfloat16
+
+
+def refuse_mask(x: Any) -> None:
+    """Refuse an array of which some entries are masked, since an array of NumPy has no mask."""
+    if np.ma.is_masked(x):
+        raise ValueError("a masked array would lose its mask: leave out the masked rows, or .filled() them")
 
 
 def as_labels(labels: Labels, num_classes: int | None = None, what: str = "labels") -> np.ndarray:

@@ -11,7 +11,7 @@ import csv
 import os
 import secrets
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,8 @@ SWITCH = {"": False, "0": False, "false": False, "no": False, "off": False} | di
 # the environment is made absolute here, before any kernel inherits it.
 for _name in ("FDIV_DATA", "FDIV_RUNS", "FDIV_CLOTHING1M"):
     if os.environ.get(_name):
-        os.environ[_name] = str(Path(os.environ[_name]).expanduser().absolute())
+        with suppress(RuntimeError, OSError):  # no such home: said when the folder is needed
+            os.environ[_name] = str(Path(os.environ[_name]).expanduser().absolute())
 
 
 def folder_named_by(variable: str, default: Path) -> Path:
@@ -37,7 +38,14 @@ def folder_named_by(variable: str, default: Path) -> Path:
     >>> folder_named_by("FDIV_NO_SUCH_VARIABLE", Path("here")).name
     'here'
     """
-    return Path(os.environ.get(variable) or default).expanduser().absolute()
+    path = Path(os.environ.get(variable) or default)
+    try:
+        return path.expanduser().absolute()
+    except (RuntimeError, OSError) as error:
+        raise ValueError(
+            f"{path} has no place on this machine ({error}): let {variable} name a whole path, such as"
+            " /tmp/fdiv"
+        ) from None
 
 
 def runs_folder() -> Path:

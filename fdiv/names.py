@@ -177,7 +177,7 @@ def load_plugins() -> None:
     absolute, since a kernel works in another folder.
     """
     names = [
-        str(Path(name).expanduser().absolute()) if name.endswith(".py") else name
+        _whole_path(name) if name.endswith(".py") else name
         for name in filter(None, os.environ.get("FDIV_PLUGINS", "").split(os.pathsep))
     ]
     if names:
@@ -188,6 +188,13 @@ def load_plugins() -> None:
         except (Exception, SystemExit) as error:
             said = " ".join(f"{type(error).__name__}: {error}".split())
             raise ImportError(f"FDIV_PLUGINS names {name!r}, which cannot be imported ({said})") from error
+
+
+def _whole_path(name: str) -> str:
+    try:
+        return str(Path(name).expanduser().absolute())
+    except (RuntimeError, OSError) as error:  # no such home, or no working folder
+        raise ImportError(f"FDIV_PLUGINS names {name!r}, which has no place here ({error})") from None
 
 
 def _import_file(path: Path) -> None:

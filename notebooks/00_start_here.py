@@ -11,7 +11,7 @@
 #
 # **The question.** You train a network, and half of the labels you give it are wrong. You do not know which half. What does it learn: the truth, or the labels?
 #
-# Paper: §1 and §2 · Time: 10 min to read, 20 s to run (quick) · Needs: nothing
+# Paper: §1 and §2 · Time: 13 min to read, 20 s to run (quick) · Needs: nothing
 #
 # **Contents**: 1 Play first · 2 Half the labels are wrong · 3 Two things to ask for · 4 Train both · 5 Look closer · 6 The course
 
@@ -20,7 +20,7 @@ MODE = "quick"  # "laptop" and "paper" train three times as long here
 SEED = 0
 
 # %% [markdown]
-# (Grey bars like the ones above and below are folded code: settings and imports. Open them if you are curious; nothing in them is needed to follow.)
+# (Folded: settings and imports.)
 
 # %% tags=["fold"]
 try:
@@ -55,14 +55,14 @@ EPOCHS = 100 if MODE == "quick" else 300
 # %% [markdown]
 # ## 1 Play first
 #
-# Below, two small networks will learn from the same points in the plane. Four labels in ten are wrong, and both networks have room enough to learn every single one by heart. They differ in one thing: what they are asked to maximise. **Cross-entropy**, on the left, is what everybody trains with. Guess before you press *play*; there is no mark for it, and a wrong guess is remembered longest.
+# Two small networks will learn from the same points. The one on the left is trained as everybody trains, with **cross-entropy**. Guess first: a wrong guess is remembered longest.
 
 # %% tags=["predict"]
 predict(
     "Four labels in ten are wrong. What will the network that is trained with cross-entropy do?",
     [
         "It ignores the wrong labels: the right ones are in the majority",
-        "It learns the shape of the classes first, and then more and more of the wrong labels",
+        "It learns the classes first, then more and more wrong labels",
         "It learns nothing: the labels contradict each other",
     ],
     answer=1,
@@ -74,13 +74,13 @@ predict(
 )
 
 # %% [markdown]
-# A ring marks a point whose label is wrong; it fills when a network has learned that label by heart. Change the noise, the points or the losses, and play again.
+# Press *play*. A ring marks a point whose label is wrong; it fills when a network has learned that label by heart. Both networks are large enough to learn all of them, and they differ in one thing only: what they are asked to maximise. Change the noise, the points or the losses, and play again.
 
 # %%
 memorisation_machine()
 
 # %% [markdown]
-# **What to see**: cross-entropy bends its regions around single points until it repeats the wrong labels. **Total variation**, on the right, keeps its regions simple and leaves most of them alone. Is that a trick of points in a plane? Let us do it with images.
+# **What to see**: cross-entropy bends its regions around single points until it repeats the wrong labels. The network on the right, trained with something called **total variation**, keeps its regions simple and leaves most wrong labels alone. Does that only work for points in a plane? Let us try images.
 #
 # ## 2 Half the labels are wrong
 #
@@ -104,7 +104,7 @@ noisy = torch.where(
 )
 
 # %% [markdown]
-# Here are twelve training examples as the learner sees them. The label it gets stands above each image; *was* marks a flip and tells what the learner is never told.
+# Here are twelve training examples. Above each image stands the label that the learner gets; *was* tells you, and only you, what a flipped label was before.
 
 # %% tags=["fold"]
 captions = [
@@ -160,7 +160,7 @@ exercises.noise_rate(noise_rate)
 #
 # **Total variation**, one of the paper's eight *f-divergences*, asks for something else: *agree with the label you were given more than with a label drawn at random.* With $g(v) = \tfrac12\tanh v$, a curve that rises almost like a straight line on probabilities and can never rise far, it maximises
 #
-# $$\underbrace{\mathbb E\; g(h_X[\tilde Y])}_{\text{the label that came with the image}} \;-\; \underbrace{\mathbb E\; g(h_X[\tilde Y'])}_{\text{the label of another image}} .$$
+# $$\underbrace{\mathbb E\; g(h_X[\tilde Y])}_{\text{its own label}} \;-\; \underbrace{\mathbb E\; g(h_X[\tilde Y'])}_{\text{that of another image}} .$$
 #
 # ($\mathbb E$ is an average over the examples. Where $\tanh$ comes from is the business of [notebook 01](01_divergences_and_conjugates.ipynb).) In code both are losses, to be minimised; cross-entropy comes with PyTorch, and this is the other one:
 
@@ -182,7 +182,7 @@ def total_variation(logits, labels):
 #
 # The same small network, the same noisy labels, the same seed, the same optimiser. After each epoch we note its predictions.
 #
-# One thing to know about this demonstration: of the four settings we tried, we kept the width and the number of epochs at which cross-entropy finishes memorising within seconds. A narrower network, or fewer epochs, memorises less; change them below and see.
+# One thing to know about this demonstration: of the four settings we tried, we kept the width and the number of epochs at which cross-entropy finishes memorising within seconds. A narrower network, or fewer epochs, memorises less; you can change both in the next cell.
 
 
 # %%
@@ -306,10 +306,10 @@ exercises.memorised_share(memorised_share)
 
 # %% tags=["predict"]
 predict(
-    "A digit was shown with the same wrong label a hundred times. What does total variation mostly say about it?",
+    "A digit was shown with the same wrong label a hundred times. What does the network trained with total variation mostly say about it?",
     [
-        "Some third digit: it is confused about this image",
-        "The wrong label, only less surely",
+        "A third digit: an image with that history confuses it",
+        "The wrong label, only with less confidence than before",
         "The true digit, which it was never told for this image",
     ],
     answer=2,
@@ -345,7 +345,7 @@ def verdicts_figure(epoch=EPOCHS):
 explore(verdicts_figure, epoch=(1, EPOCHS, 1))
 
 # %% [markdown]
-# The blue part is the surprise of this course.
+# The blue part is the surprise of this course: **the network knows better than what it was told.**
 #
 # One image at a time: six of the flipped examples, and what cross-entropy makes of them as it trains. **Find the epoch at which it gives in, for each of the six.**
 

@@ -13,7 +13,7 @@
 #
 # **The question.** How do you put a number on "more than at random"? And how can a network make that number large, when all it has are samples?
 #
-# Paper: §2 with Table 1, and the full table in the appendix · Time: 25 min to read, 20 s to run (quick) · Needs: [00](00_start_here.ipynb)
+# Paper: §2 with Table 1, and the full table in the appendix · Time: 22 min to read, 20 s to run (quick) · Needs: [00](00_start_here.ipynb)
 #
 # **Contents**: 1 Two coins · 2 A number for how different · 3 The conjugate · 4 A bound that can be reached · 5 The gallery · 6 From tables to a network · 7 Which way must it go? · 8 Then why eight?
 
@@ -22,7 +22,7 @@ MODE = "quick"  # digits in every mode; "laptop" and "paper" train longer
 SEED = 0
 
 # %% [markdown]
-# (Folded: settings and imports. From the package we take the divergences, and functions that draw.)
+# (Folded: settings and imports.)
 
 # %% tags=["fold"]
 try:
@@ -82,7 +82,7 @@ def two_coins_figure(q=0.5, shown=first_two):
         title=f"How different from a coin with q = {q:g}?",
         x_title="p, the other coin",
         y_title="divergence",
-        y_range=(0, 1.5),
+        y_range=(0, 3),
     )
     return figure
 
@@ -135,17 +135,18 @@ print(f"TV {tv(p, q):.6f}   KL {kl(p, q):.6f}")
 tilted = {c: lambda r, c=c: kl.f(r) + c * (r - 1) for c in (-1.0, -0.5, 0.0)}
 ratios = torch.linspace(0.02, 3, 150)
 figure = go.Figure()
-for c, f in tilted.items():
+colours = ("#0072B2", "#009E73", "#E69F00")
+for (c, f), colour in zip(tilted.items(), colours, strict=True):
     value = (q * f(p / q)).sum()
     label = f"c = {c:g}: D = {value:.4f}"
-    figure.add_scatter(x=ratios, y=f(ratios), name=label, mode="lines")
+    figure.add_scatter(x=ratios, y=f(ratios), name=label, line_color=colour)
 title = "f(r) = r log r + c (r − 1): three curves, one divergence"
 figure.update_layout(title=title, xaxis_title="r = p / q", yaxis_title="f(r)")
 
 # %% [markdown]
 # **Adding $c\,(r-1)$ to a generator changes no divergence**, since $\sum q\,c\,(r-1) = c\,(\sum p - \sum q) = 0$. So the dip below zero is an accident of how $f$ is written: with $c = -1$ the same KL has a generator that is never negative. **Every $D_f$ is at least zero, and zero when $P = Q$.**
 #
-# A corner case to remember: an outcome that $Q$ never produces. KL charges infinitely for it; total variation charges at most one half of its probability.
+# A corner case to remember: an outcome that $Q$ never produces. KL charges infinitely much for it; total variation charges half of its probability.
 
 # %%
 never = torch.tensor([0.5, 0.5, 0.0])
@@ -350,7 +351,8 @@ def variational_difference(d, g):
 
 
 # %% tags=["interactive", "fold"]
-def reach_figure(name="tv", where_right=0.2, where_wrong=0.0):
+def reach_figure(chosen_divergence="tv", where_right=0.2, where_wrong=0.0):
+    name = chosen_divergence
     d, g = divergence(name), torch.where(right, where_right, where_wrong)
     value, target = variational_difference(d, g).item(), d(joint, product).item()
     note = " · reached!" if target - value < 0.001 else ""
@@ -366,7 +368,8 @@ page = {
     "where_right": [-1.0, -0.5, 0.0, 0.2, 0.5, 1.0, 1.6, 2.0],
     "where_wrong": [-2.0, -1.0, -0.6, -0.5, 0.0, 0.5, 1.0],
 }
-explore(reach_figure, page=page, name={names[n]: n for n in first_two}, **values)
+both = {names[n]: n for n in first_two}
+explore(reach_figure, page=page, chosen_divergence=both, **values)
 
 # %% [markdown]
 # The ratio is $0.45/0.25 = 1.8$ where $h$ is right and $0.05/0.25 = 0.2$ where it is wrong. So $g^*$ is $1+\log 1.8 \approx 1.59$ and $1+\log 0.2 \approx -0.61$ for KL, and $+\tfrac12$ and $-\tfrac12$ for total variation.
@@ -377,15 +380,15 @@ explore(reach_figure, page=page, name={names[n]: n for n in first_two}, **values
 predict(
     "We walk past the best g, in the same direction. What becomes of the bound for total variation?",
     [
+        "It drops to minus infinity at once",
         "It keeps rising: more of a good thing",
         "It falls again, gently, as KL's does",
-        "It drops to minus infinity at once",
     ],
-    answer=2,
+    answer=0,
     why=[
+        "At $g^* = \\pm\\tfrac12$ it already stands on the edge of its domain. One step further $f^*$ is infinite.",
         "No g at all can lift the bound above D: that is what the inequality says.",
         "KL's does. But total variation has its best g at the very edge of its domain, ±1/2.",
-        "At $g^* = \\pm\\tfrac12$ it already stands on the edge of its domain. One step further $f^*$ is infinite.",
     ],
 )
 
@@ -458,13 +461,13 @@ generators_figure()
 
 
 # %% tags=["interactive", "fold"]
-def one_generator_figure(name="js"):
-    d = divergence(name)
+def one_generator_figure(chosen_divergence="js"):
+    d = divergence(chosen_divergence)
     title = f"{d.title}: f* is finite for {d.domain}"
-    return generators_figure(highlight=name).update_layout(title=title)
+    return generators_figure(highlight=chosen_divergence).update_layout(title=title)
 
 
-explore(one_generator_figure, name=titles)
+explore(one_generator_figure, chosen_divergence=titles)
 
 # %% [markdown]
 # And yet. Back to the two coins, with all eight, and each divergence divided by one fixed number of its own, the curvature $f''(1)$ of its generator (total variation has a corner there and keeps its size).
@@ -474,14 +477,14 @@ predict(
     "Each of the seven smooth divergences is divided by its own curvature f''(1). Near p = q, how far apart are the seven lines?",
     [
         "They spread: the formulas have little in common",
+        "They lie on one another, and look like a single line",
         "They pair up: KL with reverse KL, Pearson with Neyman",
-        "They lie on one another",
     ],
-    answer=2,
+    answer=1,
     why=[
         "At the ends they do. But where two coins are nearly alike, only the shape of f around r = 1 counts.",
-        "These pairs exchange P and Q, and the pairs differ far away. Near p = q even that disappears.",
         "Near r = 1 every smooth f is a parabola, $f(r) \\approx \\tfrac12 f''(1)\\,(r-1)^2$, once its slope there is taken out; and a slope changes no divergence.",
+        "These pairs exchange P and Q, and the pairs differ far away. Near p = q even that disappears.",
     ],
 )
 
@@ -489,8 +492,11 @@ predict(
 # Zoom in on the middle, or hide lines by a click:
 
 # %% tags=["fold"]
-curvature = {"js": 0.5, "squared-hellinger": 0.5, "kl": 1.0, "reverse-kl": 1.0}
-curvature |= {"pearson": 2.0, "neyman": 2.0, "jeffrey": 2.0, "tv": 1.0}
+one = torch.ones((), requires_grad=True)
+curvature = {
+    n: torch.autograd.grad(divergence(n).slope(one), one)[0].item() or 1.0
+    for n in DIVERGENCES
+}
 P, half = torch.stack([grid, 1 - grid], 1), torch.tensor([0.5, 0.5])
 scaled = {
     n: divergence(n)(P, half.expand_as(P), dim=1) / curvature[n] for n in DIVERGENCES
@@ -511,16 +517,16 @@ curves_figure(
 # Three outcomes make a triangle: each point is a distribution, each corner a sure outcome. **Compare the shape of the contours** of total variation (straight, a hexagon) and of Pearson (ellipses). Values above 2 are drawn as 2.
 
 
-# %% tags=["fold"]
-def triangle_figure(divergence_from_Q="tv"):
-    d, third = divergence(divergence_from_Q), torch.tensor([0.3, 0.3, 0.4])
+# %% tags=["interactive", "fold"]
+def triangle_figure(chosen_divergence="tv"):
+    d, third = divergence(chosen_divergence), torch.tensor([0.3, 0.3, 0.4])
     title = f"{d.title} of every P from Q = (0.3, 0.3, 0.4)"
     return simplex_figure(
         lambda p: d(p, third.expand_as(p), dim=1).clamp(max=2), third, title=title
     )
 
 
-with_slider(triangle_figure, divergence_from_Q=list(DIVERGENCES))
+explore(triangle_figure, chosen_divergence=titles)
 
 # %% [markdown]
 # The other six conjugates follow as your Pearson did, and the tests of this project check each against a numerical maximum and against 50-digit arithmetic. One is special: Jeffrey's equation $u = 1 + \log r - 1/r$ has no elementary solution, and $f^*$ needs Lambert's $W$.
@@ -533,7 +539,7 @@ with_slider(triangle_figure, divergence_from_Q=list(DIVERGENCES))
 #
 # The first average runs over examples with their own labels (the joint table), the second over examples with the labels of others (the product table). For total variation $g_f(v) = \tfrac12\tanh v$ and $f^*(u) = u$: **this is the formula of notebook 00.** The $\tanh$ is there to stay between $-\tfrac12$ and $\tfrac12$.
 #
-# Here are the eight activations, and beside them the optimal $g^*$. Both increase, and both respect the same ceiling.
+# Here are the eight activations, and beside them the optimal $g^*$. Both increase, and both stay inside the domain of $f^*$.
 
 # %% tags=["fold"]
 scores = torch.linspace(-3, 3, 121)
@@ -549,9 +555,9 @@ panels_figure(panels, title="Two increasing functions into one domain", y_range=
 predict(
     "On probabilities v from 0 to 1, each stretched to the same height: how different are the eight activations?",
     [
-        "Very: one is a tanh, one an exponential, one a logarithm",
+        "Very: one is a tanh, another one an exponential, a third a logarithm",
         "Two families: those with a bounded domain bend, the others are straight",
-        "Hardly: all eight are nearly straight lines",
+        "Hardly: drawn like that, all eight are nearly straight lines",
     ],
     answer=2,
     why=[
@@ -584,9 +590,9 @@ panels_figure(panels, title="What training sees of the eight divergences")
 # %% [markdown]
 # With straight lines in their place, the objective is, up to constants,
 #
-# $$\text{the probability of my label} \;-\; \rho \times \text{the probability of a random label},$$
+# $$v\,[\text{my label}] \;-\; \rho \; v\,[\text{a random label}],$$
 #
-# where $\rho$ is the rise of $f^*(g_f)$ divided by the rise of $g_f$ between $v = 0$ and $v = 1$. **In training the divergences differ mainly by one number.** For total variation it is 1; section 8 shows all eight.
+# where $v[\cdot]$ is the probability that the softmax gives to a label, and $\rho$ is the rise of $f^*(g_f)$ divided by the rise of $g_f$ between $v = 0$ and $v = 1$. **In training the divergences differ mainly by one number.** For total variation it is 1; section 8 shows all eight.
 #
 # ## 7 Which way must it go?
 #
@@ -633,15 +639,15 @@ wrong_way = train(
 predict(
     "Ten classes, clean labels, and an activation that decreases. What accuracy does it reach on test digits?",
     [
+        "About 0 %: it answers anything but the truth",
+        "About 10 %: it learns nothing and guesses",
         "About 97 %: the bound takes the same values either way",
-        "About 10 %: it learns nothing",
-        "About 0 %",
     ],
-    answer=2,
+    answer=0,
     why=[
-        "It does take the same values, if v may be any number. But a softmax reads the class off the largest v, and that is now the class it likes least.",
-        "That would be chance. To be worse than chance it must know the digits.",
         "It learns the digits perfectly well, and then avoids the right answer: an anti-classifier. The value of the objective gives no warning.",
+        "That would be chance. To be worse than chance it must know the digits.",
+        "It does take the same values, if v may be any number. But a softmax reads the class off the largest v, and that is now the class it likes least.",
     ],
 )
 

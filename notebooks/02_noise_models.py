@@ -13,7 +13,7 @@
 #
 # **The question.** In one dataset three labels in four are wrong, in another fewer than half. Which of the two would you rather learn from?
 #
-# Paper: §3 (uniform and sparse noise), §5 "Noise model", and the matrices of the appendix · Time: 20 min to read, 15 s to run (quick) · Needs: [00](00_start_here.ipynb)
+# Paper: §3 (uniform and sparse noise), §5 "Noise model", and the matrices of the appendix · Time: 16 min to read, 15 s to run (quick) · Needs: [00](00_start_here.ipynb)
 #
 # **Contents**: 1 Make your own noise · 2 The transition matrix · 3 Three families · 4 Planned and realised · 5 How many, or which? · 6 A mystery · 7 Noise that looks at the image
 
@@ -22,7 +22,7 @@ MODE = "quick"  # nothing is trained here: all modes run the same
 SEED = 0
 
 # %% [markdown]
-# (Folded: settings and imports. `fdiv.noise` holds everything about transition matrices.)
+# (Folded: settings and imports.)
 
 # %% tags=["fold"]
 try:
@@ -96,7 +96,7 @@ T = noise.transition([[0.7, 0.3, 0.0], [0.2, 0.8, 0.0], [0.0, 0.0, 1.0]])
 matrix_figure(T, names=animals, title="A transition matrix")
 
 # %% [markdown]
-# To corrupt labels, go through the examples and draw each noisy label from the row of its true class. Here is the loop, and beside it the package, which does the same without one.
+# To corrupt labels, go through the examples and draw each noisy label from the row of its true class. Here is that loop, and then the package, which does the same without one.
 
 
 # %%
@@ -158,7 +158,7 @@ exercises.estimate_T(estimate_T)
 #
 # The paper studies three families of $T$ for $K$ classes (§3 and §5).
 #
-# - **Uniform**: every *other* class has the same chance $e_j$ of being labelled $j$. So $T = (1-\sum_j e_j)\,I + \mathbf 1 e^\top$: with probability $1-\sum_j e_j$ the label is kept, otherwise it is drawn from a fixed distribution, *whatever the true class*.
+# - **Uniform**: every *other* class has the same chance $e_j$ of being labelled $j$. So $T = (1-\sum_j e_j)\,I + \mathbf 1 e^\top$, where $I$ is the identity matrix, $\mathbf 1$ a column of ones and $e^\top$ the row of the $e_j$: with probability $1-\sum_j e_j$ the label is kept, otherwise it is drawn from a fixed distribution, *whatever the true class*.
 # - **Sparse**: the classes form pairs, and labels only flip inside a pair, with $e_1$ one way and $e_2$ back.
 # - **Random $p$**: with probability $p$ the label is drawn anew from *all* $K$ classes.
 #
@@ -309,14 +309,14 @@ for name, T in {"uniform-high": uniform_high, "sparse-high": sparse_high}.items(
 predict(
     "Infinitely many clear images, and a model that answers with the most frequent label of each. Under which noise is it right more often?",
     [
-        "sparse-high: fewer of its labels are wrong",
         "uniform-high, although three labels in four are wrong",
+        "sparse-high, since fewer of its labels are wrong",
         "The same under both: with infinite data noise averages out",
     ],
-    answer=1,
+    answer=0,
     why=[
-        "It is the other way round: the number of wrong labels is not what counts.",
         "Under uniform noise the wrong labels spread over nine classes, and the right one still leads. Under sparse noise five classes lose 70 % of theirs to a single other class, which then leads.",
+        "It is the other way round: the number of wrong labels is not what counts.",
         "Averaging finds the most frequent label. Whether that is the right one depends on T.",
     ],
 )
@@ -365,7 +365,7 @@ def tipping_figure(e2=0.2):
 with_slider(tipping_figure, e2=[0.0, 0.1, 0.2, 0.3, 0.4])
 
 # %% [markdown]
-# The cliff you felt in section 1: the ceiling falls at $e_1 = \tfrac12$, while the share of wrong labels grows smoothly through it.
+# This is the cliff of section 1: the ceiling falls at $e_1 = \tfrac12$, while the share of wrong labels grows smoothly through it.
 #
 # ### Exercise 3 ★★: How much can the right label bear?
 #
@@ -405,9 +405,9 @@ exercises.largest_symmetric_rate(largest_symmetric_rate)
 predict(
     "Of the ten methods that the paper tries on MNIST with sparse-high noise, how many get beyond two thirds right?",
     [
-        "All that are not cross-entropy",
-        "Only those that use an estimate of T",
-        "None",
+        "All but cross-entropy, which only fits",
+        "Only the two that use an estimate of $T$",
+        "None of the ten, whatever they ask for",
     ],
     answer=2,
     why=[
@@ -445,7 +445,7 @@ figure.update_yaxes(range=(0, 100)).update_xaxes(automargin=True)
 #
 # ## 7 Noise that looks at the image
 #
-# A transition matrix treats all images of a class alike. People do not: a sloppy 4 is called a 9 more often than a neat one. To play with that we let a *weak annotator* label the digits, a linear model that has seen ten examples of each class. It errs where it is unsure, at a total rate of our choice.
+# A transition matrix treats all images of a class alike. People do not: a sloppy 4 is called a 9 more often than a neat one. To play with that we let a *weak annotator* label the digits, a linear model that has seen ten examples of each class. It errs where it is unsure; we have chosen that it errs on a fifth of the images.
 
 # %% tags=["fold"]
 chance, mistake = noise.weak_annotator(data.train_images, labels, 0.2, SEED)
@@ -454,14 +454,15 @@ figure = go.Figure()
 for k in range(10):
     figure.add_box(y=chance[labels == k], name=str(k), marker_color="#0072B2")
 figure.add_scatter(x=[str(k) for k in range(10)], y=chance_by_class, mode="markers")
-mark = {"symbol": "line-ew-open", "size": 34, "color": "#D55E00", "line_width": 3}
+mark = {"symbol": "line-ew-open", "size": 20, "color": "#D55E00", "line_width": 3}
 figure.update_traces(marker=mark, selector=10)
 title = "The chance of a wrong label, image by image (blue) and class by class (orange)"
 axes = {"xaxis_title": "class", "yaxis_title": "chance of a wrong label"}
 figure.update_layout(title=title, showlegend=False, **axes)
+figure.update_xaxes(dtick=1, range=(-0.6, 9.6))
 
 # %% [markdown]
-# The orange marks are all that a transition matrix knows. Inside every class the chance runs from less than 8 percent to more than 40. Here are the images the annotator is least and most likely to get wrong:
+# The orange marks are all that a transition matrix knows. Inside every class the chance runs from less than 8 % to more than 40 %. Here are the images the annotator is least and most likely to get wrong:
 
 # %% tags=["fold"]
 order = chance.argsort()

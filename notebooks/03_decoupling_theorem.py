@@ -13,7 +13,7 @@
 #
 # **The question.** You make an objective large on noisy labels. When is the classifier you end up with the one that clean labels would have chosen?
 #
-# Paper: §3 and §4 (Theorems 4 to 7 and Corollary 1), §2.2 (Theorems 1 and 3), and their proofs in the appendix · Time: 25 min to read, 15 s to run (quick) · Needs: [01](01_divergences_and_conjugates.ipynb), [02](02_noise_models.ipynb)
+# Paper: §3 and §4 (Theorems 4 to 7 and Corollary 1), §2.2 (Theorems 1 and 3), and their proofs in the appendix · Time: 20 min to read, 15 s to run (quick) · Needs: [01](01_divergences_and_conjugates.ipynb), [02](02_noise_models.ipynb)
 #
 # **Contents**: 1 The plane of classifiers · 2 A table and a channel · 3 The theorem in three steps · 4 Many classes · 5 Any matrix at all · 6 Who keeps the ranking? · 7 The mystery deepens
 
@@ -67,7 +67,7 @@ predict(
     "Noise redraws the map. For how many of the eight divergences do the lines keep their shape, so that the highest allowed point stays where it was?",
     [
         "For all eight: noise makes every classifier look worse alike",
-        "For two of the eight",
+        "For two: there the map only becomes flatter",
         "For none: no map survives noise",
     ],
     answer=1,
@@ -89,7 +89,7 @@ classifier_plane()
 #
 # ## 2 A table and a channel
 #
-# Now with numbers. How often a classifier $h$ says what, for which label, is its joint table $P(h, Y)$: a row is an answer, a column a label. This one is right 90 % of the time, and 60 % of the labels are $+$.
+# Now with numbers. The *joint table* $P(h, Y)$ of a classifier $h$ tells how often each answer meets each label: a row is an answer, a column a label. This one is right 90 % of the time, and 60 % of the labels are $+$.
 
 
 # %%
@@ -134,7 +134,7 @@ exercises.noisy_table(noisy_table)
 # %% [markdown]
 # <details><summary>Hint</summary>
 #
-# A row of the joint table is a distribution over clean labels (not normalised); the channel acts on it from the right. The prior is a column sum.
+# A row of the joint table says how often each clean label goes with one answer. Noise redistributes it: multiply by $T$ from the right. The frequencies of the noisy labels are the column sums.
 #
 # </details>
 # <details><summary>Solution</summary>
@@ -190,7 +190,7 @@ predict(
     [
         "Of the same size: the noise is the same",
         "Zero when both classes are flipped alike, else not",
-        "Zero, whatever the rates",
+        "Zero, whatever the two noise rates are",
     ],
     answer=2,
     why=[
@@ -391,15 +391,15 @@ specialist, generalist = balanced_table(0.96, 0.0198), balanced_table(0.536, 0.0
 predict(
     "On clean labels KL prefers the specialist. Symmetric noise grows, the same for both. Whom does KL prefer at 30 %?",
     [
+        "The generalist: noise costs the specialist more",
         "Still the specialist: the noise treats both alike",
-        "The generalist",
-        "It can no longer tell them apart",
+        "It can no longer tell the two apart",
     ],
-    answer=1,
+    answer=0,
     why=[
-        "It treats the labels alike, not the classifiers. The specialist lives on being nearly sure, and noise takes sureness first.",
         "KL changes its mind at less than 10 % noise. It is not robust, even for balanced classes and symmetric noise.",
-        "That would be at 50 %, where labels are pure chance.",
+        "It treats the labels alike, not the classifiers. The specialist lives on being nearly sure, and noise takes sureness first.",
+        "That would be at 50 %, where the labels are pure chance.",
     ],
 )
 
@@ -437,7 +437,7 @@ curves_figure(
 #
 # Pearson's flat line is a bonus that the paper does not mention. With two classes, $P - Q$ has a single free number $d$: its four cells are $\pm d$. Noise turns $d$ into $\varepsilon d$. Pearson is $\sum (P-Q)^2/Q = d^2 \sum_h \frac1{P(h)} \sum_y \frac1{p_y}$, so its noisy value is $\varepsilon^2 \cdot \big(\sum_y 1/\tilde p_y\big) / \big(\sum_y 1/p_y\big)$ times the clean one, a factor that does not depend on the classifier. With more classes the cells of $P - Q$ are not all of one size, and this argument ends; notebook 12 says what remains.
 #
-# Note where the lines end: as labels become pure noise, all smooth divergences agree with Pearson. That is the parabola of notebook 01. (The paper expects the bias to lose its effect as noise grows, and proves robustness of the other divergences within a smaller class of classifiers. [Notebook 11](11_reading_the_paper_critically.ipynb) looks at both.)
+# Look at where the lines end: as labels become pure noise, all smooth divergences agree with Pearson. That is the parabola of notebook 01. (The paper expects the bias to lose its effect as noise grows, and proves robustness of the other divergences within a smaller class of classifiers. [Notebook 11](11_reading_the_paper_critically.ipynb) looks at both.)
 #
 # **A tie that no divergence can break.** $D_f$ does not know the *names* of the answers. Swap the two rows, so that the classifier always says the opposite, and nothing changes:
 
@@ -495,8 +495,8 @@ predict(
     "Under sparse-high noise, which of the two has the larger KL divergence, measured with the noisy labels?",
     [
         "The half-wrong one: it agrees with the noisy labels more often",
-        "The perfect one",
-        "They tie",
+        "The perfect one: its answers say more about the label",
+        "Neither: under so much noise the two tie",
     ],
     answer=1,
     why=[
@@ -635,6 +635,11 @@ claim(
     all(lead[0] > 0 > lead[-1] for lead in others),
 )
 claim("KL has changed its mind at 10 % noise", leads["kl"][10] < 0)
+claim(
+    "at 48 % noise all seven smooth divergences give the same lead, to 0.001",
+    max(abs(leads[n][-1] - leads["pearson"][-1]) for n in DIVERGENCES if n != "tv")
+    < 1e-3,
+)
 claim("a classifier and its opposite have the same divergence, all eight", same_value)
 
 # %% [markdown]

@@ -13,7 +13,7 @@
 #
 # **The question.** With a hundred classes the paper calls the estimate of the product term "unstable", and trains 240 epochs with cross-entropy first. What exactly becomes unstable: the estimate, the start, or something that nobody looked at?
 #
-# Paper: §5.1, the CIFAR-100 rows of its tables, appendix C.4 and C.5 · Time: 15 min to read, 25 s to run (quick) · Needs: [04](04_mnist.ipynb), [06](06_cifar10.ipynb)
+# Paper: §5.1, the CIFAR-100 rows of its tables, appendix C.4 and C.5 · Time: 13 min to read, 25 s to run (quick) · Needs: [04](04_mnist.ipynb), [06](06_cifar10.ipynb)
 #
 # **Contents**: 1 A hundred classes from ten digits · 2 Suspect one: the estimate · 3 Suspect two: the start · 4 Suspect three: an empty class · 5 Fifty pairs · 6 CIFAR-100 itself
 
@@ -26,7 +26,7 @@ CORRECTION = "none"  # or "paper" or "exact", see notebook 09
 TRANSITION = "estimated"  # or "true", where a T is needed
 
 # %% [markdown]
-# The imports, and a check of the parameters.
+# (Folded: imports, and a check of the settings above.)
 
 # %% tags=["grid", "fold"]
 try:
@@ -101,7 +101,7 @@ images_figure(
 #
 # ## 2 Suspect one: the estimate
 #
-# Algorithm 1 estimates its second term from images with labels that have nothing to do with them. For a network that is certain, $f^*(g_f(\cdot))$ has one value where label and answer happen to agree, which is *once in $K$*, and another where they do not. Counting something so rare in a batch is noisy.
+# Algorithm 1 estimates its second term from images with labels that have nothing to do with them. For a network that is always sure, $f^*(g_f(\cdot))$ has one value where label and answer happen to agree, which is *once in $K$*, and another where they do not. Counting something so rare in a batch is noisy.
 #
 # ### Exercise 1 ★: Counting something rare
 #
@@ -191,7 +191,7 @@ for name, dash, colour in (
         mode="lines+markers",
         line={"dash": dash, "color": colour},
     )
-figure.update_xaxes(type="log", title="number of classes K (log scale)")
+figure.update_xaxes(type="log", title="number of classes K (log scale)", tickvals=sizes)
 figure.update_yaxes(range=(0, 3))
 figure.update_layout(
     title="What sampling the second term costs, total variation, batch 128",
@@ -202,7 +202,7 @@ figure.update_layout(
 figure
 
 # %% [markdown]
-# **What to see**: the orange line climbs, and the blue one falls to 1. The second term is unreliable and unimportant at the same time. (Notebook 12 derives the dotted line, $1 + \rho^2 (K-1)/(K^2 a(1-a))$ for agreement $a$.) The exact sum still saves a forward pass; but suspect one is innocent.
+# **What to see**: the orange line climbs, and the blue one falls to 1. The second term is unreliable and unimportant at the same time. (The dotted line is $1 + \rho^2 (K-1)/(K^2 a(1-a))$ for a network that agrees with the share $a$ of the labels, with the $\rho$ of notebook 01. Notebook 12 derives it.) The exact sum still saves a forward pass; but suspect one is innocent.
 #
 # ## 3 Suspect two: the start
 #
@@ -222,9 +222,9 @@ histories = {
 predict(
     "A hundred classes, a quarter of the labels wrong. What is a warm-up of eight epochs worth at the end?",
     [
-        "a few points, as with ten classes",
-        "more than ten points",
-        "nothing: both arrive",
+        "a few points, as it was with ten classes",
+        "more than ten points: it finds more classes",
+        "nothing: both arrive at the same place",
     ],
     answer=1,
     why=[
@@ -376,7 +376,7 @@ exercises.classes_in_a_batch(classes_in_a_batch)
 # %% [markdown]
 # ## 5 Fifty pairs
 #
-# The paper's sparse noise for CIFAR-100 splits the classes into fifty random pairs and flips labels inside each pair. Move the slider: the same matrix, with partners made neighbours.
+# The paper's sparse noise for CIFAR-100 splits the classes into fifty random pairs and flips labels inside each pair. Choose *sorted*, and partners become neighbours: it is the same matrix.
 
 # %% tags=["fold"]
 T = noise.paper_noise("cifar-100", "sparse")
@@ -402,7 +402,8 @@ def pairs_figure(order="as given"):
             showscale=False,
         )
     )
-    figure.update_yaxes(autorange="reversed", title="clean class", scaleanchor="x")
+    figure.update_yaxes(range=(99.5, -0.5), title="clean class", scaleanchor="x")
+    figure.update_yaxes(constrain="domain")
     figure.update_xaxes(title="noisy label", constrain="domain")
     return figure.update_layout(title=f"T of fifty pairs, {order}", height=520)
 
@@ -461,7 +462,7 @@ pd.Series(ceilings | {"total variation, trained": reached}).to_frame(
 best.loc[["sparse"], ["ce", "blc", "flc", "dmi", "pl", "tv", "js", "kl"]]
 
 # %% [markdown]
-# Half of what they can, and a little more. So a hundred classes do not make the mystery go away, and neither does another dataset.
+# That is half of what they can do, or a little more. So a hundred classes do not make the mystery go away, and neither does another dataset.
 #
 # ### Exercise 4 ★★★: The batch that DMI needs
 #
@@ -528,7 +529,7 @@ run = watched(
 # What each rule of notebook 05 would report:
 
 # %% tags=["grid", "nbval-ignore-output"]
-run.summary().round(4)
+run.summary().set_index("rule").round(3)
 
 # %% [markdown]
 # The paper's recipe, 240 epochs of warm-up and 100 of $D_f$ with PreAct ResNet-18, wants a GPU:
@@ -539,7 +540,7 @@ run.summary().round(4)
 # fdiv train cifar-100 --mode laptop --noise human-fine --method tv         # CIFAR-100N: labels people gave
 # ```
 #
-# CIFAR-100 is not among the datasets that this repository can fetch from a package index, so its reader is tested on small files of the real format, and its network and recipe on CIFAR-10. The paper's table, with our runs below it wherever `data/results/accuracies.csv` holds some:
+# CIFAR-100 is in no package index that this repository could fetch it from, and we have not trained on it: its reader is tested on small files of the real format, its network and recipe on CIFAR-10. The paper's table, with our runs below it wherever `data/results/accuracies.csv` holds some:
 
 # %% tags=["nbval-ignore-output"]
 ours = titled(our_accuracies().query("dataset == 'cifar-100'"))

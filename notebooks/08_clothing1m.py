@@ -13,7 +13,7 @@
 #
 # **The question.** People look at the image. They mislabel the cat that looks like a dog, and the next person does the same. Does anything in the theory notice, if $T$ stays the same?
 #
-# Paper: §5.3 "Clothing1M", its table, appendix C.5 · Time: 18 min to read, 25 s to run (quick) · Needs: [03](03_decoupling_theorem.ipynb), [05](05_fashion_mnist.ipynb)
+# Paper: §5.3 "Clothing1M", its table, appendix C.5 · Time: 16 min to read, 25 s to run (quick) · Needs: [03](03_decoupling_theorem.ipynb), [05](05_fashion_mnist.ipynb)
 #
 # **Contents**: 1 Two kinds of mistakes · 2 A test · 3 The missing term · 4 What happens in training · 5 People: CIFAR-10N · 6 Three makers of noise · 7 Clothing1M
 
@@ -107,7 +107,7 @@ images_figure(
 )
 
 # %% [markdown]
-# (It is the second row.) The $T$ that both share:
+# (It is the second row: its mistakes are between digits that look alike.) The $T$ that both share:
 
 # %% tags=["nbval-ignore-output"]
 matrix_figure(T, title="T of the annotator and of its twin")
@@ -135,7 +135,7 @@ predict(
     why=[
         "$T$ says how often a class is flipped, not which of its images.",
         "The twin tosses coins. The annotator errs where images are hard, and hard images look alike.",
-        "The more flips, the easier the test.",
+        "The more flips there are, the more the test has to learn from.",
     ],
 )
 
@@ -311,7 +311,7 @@ predict(
     "The twin's noise becomes the annotator's: the same $T$, but it looks at the image. Who loses more accuracy?",
     [
         "neither loses anything: $T$ is the same",
-        "both lose about the same",
+        "both lose about the same: noise is noise",
         "both lose, total variation about twice as much",
     ],
     answer=2,
@@ -468,7 +468,7 @@ three_makers = pd.DataFrame(
 three_makers.round(2)
 
 # %% [markdown]
-# **What to see**: noise that "depends on the image" is not one thing. In the generator of Xia et al. *whether* a label flips is a coin toss of its own rate, so nothing foresees it (AUROC near one half); the image only decides *where* it goes. Total variation stays near where its twin leaves it. The weak annotator errs where the classes meet, which can be foreseen and therefore learned, and that is what costs. So when a paper reports robustness to *instance-dependent noise*, ask which maker it was.
+# **What to see**: noise that "depends on the image" is not one thing. In the generator of Xia et al. *whether* a label flips is a coin toss of its own rate, so nothing foresees it (AUROC near one half); the image only decides *where* it goes. Total variation stays near where the twin's noise leaves it. Cross-entropy does not: it falls even below where the annotator's noise leaves it (one seed). The weak annotator errs where the classes meet, which can be foreseen and therefore learned, and that is what costs total variation its lead. So when a paper reports robustness to *instance-dependent noise*, ask which maker it was.
 #
 # This is also the run that `fdiv grid` executes for the table, from the parameters at the top: Clothing1M in mode *paper*, the digits with the noise of Xia et al. in mode *quick*.
 
@@ -501,7 +501,7 @@ clothing = paper_accuracies().query("table == 'clothing1m'")
 clothing[["method", "max"]].set_index("method").T
 
 # %% [markdown]
-# Four points between cross-entropy and the best, one run each, no spread. After section 4 you know what not to conclude.
+# Four points lie between cross-entropy and the best, and the seven others that follow it lie within a point of one another; one run each, no spread. After [notebook 05](05_fashion_mnist.ipynb) you know how little such a ranking says, and after section 4 that the theory promises nothing here.
 #
 # You need a copy of the data, which its authors give on request (T. Xiao et al., CVPR 2015), unpacked as they distribute it. Then:
 #
@@ -512,7 +512,7 @@ clothing[["method", "max"]].set_index("method").T
 # fdiv grid clothing1m --mode paper
 # ```
 #
-# Images are decoded by worker processes while the GPU trains. With several GPUs each computes a part of every batch, and **the loss is still that of the whole batch**: the parts exchange their logits, so that also DMI's determinant is right. Loader, schedule and several processes are tested on a small tree of the same layout; the million photographs themselves wait for somebody with a GPU and a copy.
+# Images are decoded by worker processes while the GPU trains. With several GPUs each computes a part of every batch, and **the loss is still that of the whole batch**: the parts exchange their logits, so DMI's determinant is right, too. Loader, schedule and several processes are tested on a small tree of the same layout; the million photographs themselves wait for somebody with a GPU and a copy.
 #
 # ## Claims checked
 

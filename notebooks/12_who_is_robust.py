@@ -13,7 +13,7 @@
 #
 # **The question.** You have a loss, and you have a matrix $T$. Will the classifier that is best on your noisy labels also be best on clean ones? If not: how bad can it get?
 #
-# Paper: it asks this in §3 and §4 (Theorems 6 to 8); the answers here go beyond it · Time: 45 min to read, 20 s to run (quick) · Needs: [03](03_decoupling_theorem.ipynb); [09](09_bias_correction.ipynb) helps
+# Paper: it asks this in §3 and §4 (Theorems 6 to 8); the answers here go beyond it · Time: 33 min to read, 20 s to run (quick) · Needs: [03](03_decoupling_theorem.ipynb); [09](09_bias_correction.ipynb) helps
 #
 # **Contents**: 1 Change places · 2 Between two numbers · 3 Another divergence, another geometry · 4 Two classes · 5 The paper's settings · 6 Your T · 7 What a fixed g really learns · 8 Two ways to be right · 9 Many classes · 10 What it costs
 
@@ -161,7 +161,7 @@ print(f"noise leaves between {squeeze.min():.3f} and {squeeze.max():.3f} of it")
 #
 # $$c_{\max} = \tfrac12\max_{ij}\lVert T_i - T_j\rVert_1 .$$
 #
-# **Step 3.** The same argument for $T^{-1}$, which leads back: $\lVert a\rVert_1 = \lVert (aT)\,T^{-1}\rVert_1 \le \tfrac12\max_{ij}\lVert (T^{-1})_i - (T^{-1})_j\rVert_1\cdot\lVert aT\rVert_1$. So
+# **Step 3.** The same argument for $T^{-1}$, whose rows sum to 1 as well, and which leads back: $\lVert a\rVert_1 = \lVert (aT)\,T^{-1}\rVert_1 \le \tfrac12\max_{ij}\lVert (T^{-1})_i - (T^{-1})_j\rVert_1\cdot\lVert aT\rVert_1$. So
 #
 # $$c_{\min}\,D \;\le\; \tilde D \;\le\; c_{\max}\,D,\qquad c_{\min} = \frac{1}{\tfrac12\max_{ij}\lVert (T^{-1})_i - (T^{-1})_j\rVert_1}.$$
 #
@@ -440,7 +440,7 @@ t_editor(kinds["one pair"], rule="tv")
 #
 # $$\sum_y \big[\tilde\eta_y\,g_f(v_y) - \tilde p_y\,f^*(g_f(v_y))\big],\qquad \tilde\eta = P(\tilde Y\mid x),\quad \tilde p = P(\tilde Y).$$
 #
-# Two facts follow by exchanging two entries of $v$: the larger goes to the class $y$ with the larger difference.
+# Two facts follow by exchanging two entries of $v$ and looking which way the sum grows ($g_f$ increases):
 # - **If the noisy labels are balanced**, the $\tilde p$-part does not care about the exchange: *every* divergence answers the largest $\tilde\eta$, as cross-entropy does.
 # - **Total variation** has $f^*(u) = u$, so it answers the largest $\tilde\eta - \tilde p$, balanced or not. Under uniform noise $\tilde\eta - \tilde p = \varepsilon(\eta - p)$: for balanced clean classes that is the right answer.
 #
@@ -513,7 +513,7 @@ predict(
     ],
     answer=1,
     why=[
-        "Cross-entropy would do that. But here the term $\\tilde p_y\\,f^*(g(v_y))$ makes a class cost what its share is.",
+        "That is where imbalance usually hurts. But here the term $\\tilde p_y\\,f^*(g(v_y))$ makes a class cost what its share is.",
         "Giving $v$ to a class costs in proportion to its prior, and at some share the price of the frequent class exceeds its worth.",
         "Separable, yes; but the objective has a price for each class, and it is not the same.",
     ],
@@ -623,16 +623,15 @@ def proper_figure(loss="pearson, forward"):
             name, posterior.expand_as(h), h, confusing
         ).sqrt()
 
-    return simplex_figure(
-        height, posterior[0], title=f"−√(what is lost): {loss}", log=False
-    )
+    figure = simplex_figure(height, posterior[0], title=f"−√(lost): {loss}", log=False)
+    return figure.update_traces(colorbar_title_text="", selector={"type": "contour"})
 
 
 losses = ["pearson, forward", "kl, forward", "js, forward", "pearson, fixed g"]
 with_slider(proper_figure, loss=losses)
 
 # %% [markdown]
-# **What to see.** Three different divergences, one summit, at Q. With the fixed $g$ the summit is elsewhere: near the noisy posterior, which $T$ has moved to another class.
+# **What to see.** Three different divergences, one summit, at Q. With the fixed $g$ the summit is elsewhere, and another class is ahead there: on this input the first class instead of the second, however much data there is.
 #
 # **Or do not fix $g$ at all.** The plug-in maximises $D_f(h;\tilde Y)$ itself. What it loses is again a Bregman divergence, now between the noisy posterior of an input and the *mean* of all inputs with the same answer:
 #
@@ -941,6 +940,11 @@ claim(
         robustness.forward_gap(name, eta, eta, confusing).abs().max() < 1e-12
         for name in strictly
     ),
+)
+summit = robustness.pearson_optimum(noisy_posterior, noisy_prior)
+claim(
+    "with the fixed g of Pearson the first class is ahead at the summit, and in the clean posterior the second",
+    summit.argmax() == 0 and posterior.argmax() == 1,
 )
 
 # %% [markdown]

@@ -13,7 +13,7 @@
 #
 # **The question.** Which of *your* labels are wrong, how many, and do you need a robust loss at all?
 #
-# Paper: beyond it · Time: 15 min to read, 20 s to run (quick) · Needs: 00; 09 for $T$
+# Paper: beyond it · Time: 14 min to read, 20 s to run (quick) · Needs: [00](00_start_here.ipynb); [09](09_bias_correction.ipynb) for $T$
 #
 # **Contents**: 1 Find them yourself · 2 The machine's list · 3 How many are wrong? · 4 Several raters · 5 Your submission · 6 Do I need a robust loss at all?
 
@@ -129,7 +129,7 @@ predict(
     why=[
         "A suspicion weighs the picture against the label. Most digits are clear, so it is rarely a tie.",
         "Most digits are clear. What moves with the line are the few that are not, and those are the ones worth a look.",
-        "One fifth is what you would say without a look at the picture.",
+        "One fifth is what you would say without looking at the picture.",
     ],
 )
 
@@ -181,7 +181,7 @@ counts = {
     "total variation, has seen them": seen["tv"].wrong.count,
     "total variation, has not seen them": report.wrong.count,
 }
-pd.Series(counts, name="wrong labels").round(0).to_frame()
+pd.Series(counts, name="wrong labels").round().astype(int).to_frame()
 
 # %% [markdown]
 # **What to see**: having seen the labels makes every model say too little, cross-entropy most of all. Models that have not seen them come close, and the count has an interval:
@@ -206,10 +206,16 @@ matrix_figure(
 # Where does it fail? Where people err at the pictures that are hard for the machine too: then it takes their errors for its own doubt, and says too little. Tables whose wrong labels we know say how often. Over four kinds of noise, three rates and several tables, this is how often the interval held the truth, and what the count and the mere number of disagreements are as a multiple of it:
 
 # %% tags=["fold", "nbval-ignore-output"]
-label_counts.coverage()[["runs", "covered", "ratio", "disagreement_ratio"]].round(2)
+named = {
+    "runs": "runs",
+    "covered": "interval held the truth",
+    "ratio": "count / truth",
+    "disagreement_ratio": "disagreements / truth",
+}
+label_counts.coverage()[list(named)].rename(columns=named).round(2)
 
 # %% [markdown]
-# *Symmetric* and *pair* noise go by class, as the likelihood assumes. There the count is right on average, but an interval that says 95 % held the truth only about two times in three: it knows about chance, and not about the faults of the model. *Instance* is a random map of the row; *annotator* is somebody who errs where a row is unclear, and there the count is too low, as foretold. So read it as *about so many*, not as a promise.
+# *Symmetric* and *pair* noise go by class, as the likelihood assumes. There the count is right on average, but an interval that says 95 % held the truth only four times in five with symmetric noise, and every second time with pair noise: it knows about chance, and not about the faults of the model. *Instance* is a random map of the row; *annotator* is somebody who errs where a row is unclear, and there the count is too low, as foretold. So read it as *about so many*, not as a promise.
 #
 # ## 4 Several raters
 #
@@ -389,9 +395,9 @@ lists[["truth", "count", "low", "high", "precision", "recall"]].round(2)
 # | what you find | what to do |
 # |---|---|
 # | you can look at the flagged labels | look, mend them, train with anything: the best loss is a right label |
-# | few errors, or scattered ones (no column of $T$ stands out) | cross-entropy, stopped early by labels set aside |
+# | few errors, or scattered ones (no entry beside the diagonal of $T$ stands out) | cross-entropy, stopped early by labels set aside; total variation for a few points more where the classes are clear |
 # | errors with a system (one class is called another) | total variation; a plug-in divergence or forward correction with $T$ if a class loses most of its labels (09) |
-# | errors where examples are hard, as people make them | several raters first; expect one or two points of a robust loss |
+# | errors where examples are hard, as people make them | several raters first; a robust loss for a few points more where your features tell the classes apart, and none where they do not |
 # | a small clean set can be had | get it: it says which of the above is true |
 #
 # On your own files the same is one command: `fdiv clean table.csv --label kind`, `fdiv clean photos --labels labels.csv`, or `fdiv clean embeddings.npy --labels y.csv`. It writes the list and a page to look through.

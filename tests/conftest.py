@@ -25,36 +25,41 @@ settings.register_profile(
 )
 settings.load_profile("fdiv")
 
-# Files and folders whose tests start kernels or several processes, the longest first. make test runs them in
-# this order before all others, so that no long one is left for the end.
+# Files and folders whose tests start kernels or several processes, and files that train for long or only
+# take their time. make test runs them in this order before all others, so that no long one is left for the
+# end; first those that mostly wait, for a browser or a cluster, beside which others find the cores free.
 KERNEL = (
-    "notebooks",
     "browser",
     "slow",
-    "test_grid.py",
     "test_cli.py",
-    "test_distributed.py",
     "test_wheel.py",
+    "notebooks",
+    "test_distributed.py",
+    "test_grid.py",
     "test_benchmarks.py",
 )
+LONG = ("test_cleaning.py", "test_toy_rows.py", "test_snippets.py", "test_estimator.py", "test_doctests.py")
+# Files with long trainings, which make check leaves out, too.
+TRAININGS = ("test_cleaning.py",)
 
 
 def rank(item: pytest.Item) -> int:
-    """Return the place of a test's file or folder in ``KERNEL``, or a number behind all of them."""
-    return next((n for n, name in enumerate(KERNEL) if name in item.path.parts), len(KERNEL))
+    """Return the place of a test's file or folder in ``KERNEL`` and ``LONG``, or a number behind them all."""
+    order = (*KERNEL, *LONG)
+    return next((n for n, name in enumerate(order) if name in item.path.parts), len(order))
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark tests by the place they lie in, and put long files first.
 
-    make hands whole files to its two processes, in this order (``--dist loadscope --no-loadscope-reorder``).
+    make hands whole files to its processes, in this order (``--dist loadscope --no-loadscope-reorder``).
     Groups by hand, ``--dist loadgroup``, are no choice: xdist 3.8 silently ignores them under pytest 9.2.
     """
     for item in items:
         if rank(item) < len(KERNEL):
             item.add_marker("kernel")
-        if "slow" in item.path.parts:
+        if "slow" in item.path.parts or item.path.name in TRAININGS:
             item.add_marker("slow")
     items.sort(key=rank)
 

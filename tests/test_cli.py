@@ -21,6 +21,7 @@ from fdiv.__main__ import main
 from fdiv.course import notebooks
 from fdiv.course.notebooks import parse_value, read, tidy, write
 from fdiv.course.site.shell import LOOK_UP
+from fdiv.datasets import CATALOGUE
 from fdiv.experiments import experiment
 from fdiv.learning.training import TrainingFailed
 
@@ -352,6 +353,13 @@ def test_what_goes_wrong_in_training_is_one_sentence(monkeypatch, tmp_path, erro
     assert said.err == f"fdiv: {sentence}\n" or re.fullmatch(f"fdiv: {sentence}\n", said.err), said.err
 
 
+def test_a_folder_of_pictures_is_shown_the_way(tmp_path):
+    said = fdiv("train", str(tmp_path))
+    assert (said.code, said.err.count("\n")) == (2, 1)
+    assert f"fdiv clean {tmp_path}  finds its wrong labels" in said.err
+    assert "image_folder" in said.err
+
+
 def test_a_device_that_cannot_compute_is_one_sentence(monkeypatch, tmp_path):
     monkeypatch.setenv("FDIV_DEVICE", "meta")
     said = fdiv("train", "digits", "--mode", "quick", "--out", str(tmp_path))
@@ -380,6 +388,13 @@ for arguments in (["run"], ["check"], ["grid", "clean"], ["grid", "clean", "--pl
     assert main(arguments) == 2, arguments
 sys.exit(main(["train", "digits", "--mode", "quick", "--noise", "storm"]))
 """
+
+
+def test_the_help_of_train_names_every_dataset(capsys):
+    with pytest.raises(SystemExit):
+        main(["train", "--help"])
+    said = "".join(capsys.readouterr().out.split())  # however its lines are broken
+    assert [name for name in CATALOGUE if f"{name}," not in said] == []
 
 
 @pytest.mark.kernel

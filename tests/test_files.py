@@ -64,6 +64,16 @@ def test_folders_in_the_environment_are_absolute_also_for_children(tmp_path):
     assert (runs, cache, inherited) == (str(tmp_path / "x"), str(tmp_path / "here"), str(tmp_path / "x"))
 
 
+@pytest.mark.parametrize("variable", ["FDIV_RUNS", "FDIV_DATA"])
+def test_a_home_that_nobody_has_is_said_when_the_folder_is_needed(tmp_path, monkeypatch, variable):
+    found = folders(CLONE, tmp_path, FDIV_CLOTHING1M="~nobody-of-this-name/x")
+    assert found[2] == str(CLONE / "runs")
+    monkeypatch.setenv(variable, "~nobody-of-this-name/x")
+    needed = {"FDIV_RUNS": files.runs_folder, "FDIV_DATA": files.cache_folder}
+    with pytest.raises(ValueError, match=f"^~nobody.* has no place on this machine.*let {variable} name"):
+        needed[variable]()
+
+
 def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
     path = tmp_path / "note.txt"
     files.write_text("old", path)

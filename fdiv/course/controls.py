@@ -285,6 +285,13 @@ class LiveFigure:
 
     draw: returns the figure as it is now.
     pause: seconds that must pass between two drawings. When static there is only the last one.
+
+    >>> import plotly.graph_objects as go
+    >>> seen = []
+    >>> with LiveFigure(lambda: go.Figure(go.Scatter(y=seen))) as figure:  # doctest: +SKIP
+    ...     for value in range(100):
+    ...         seen.append(value)
+    ...         figure.update()
     """
 
     def __init__(self, draw: Callable[[], go.Figure], pause: float = 0.5) -> None:
@@ -295,7 +302,7 @@ class LiveFigure:
         return self
 
     def update(self, *_: object) -> None:
-        """Draw again if the last time is long enough ago; takes and ignores what a callback is given."""
+        """Draw again if ``pause`` has passed since the last time; the arguments of a callback are ignored."""
         if not is_static() and time.monotonic() - self.drawn >= self.pause:
             self._show()
 

@@ -56,7 +56,11 @@ pio.templates.default = "fdiv"
 
 
 def line_style(method: str) -> dict[str, object]:
-    """Colour, dash and width of ``method``, the same in every notebook."""
+    """Colour, dash and width of ``method``, the same in every notebook.
+
+    >>> line_style("tv")
+    {'color': '#0072B2', 'dash': 'solid', 'width': 2.5}
+    """
     if method in METHODS:
         colour, dash = METHODS[method].colour, METHODS[method].dash
     else:
@@ -81,6 +85,11 @@ def curves_figure(
     names: what the legend says for a key, where it is not the key itself.
     story: the two or three lines that the text is about: in colour, with their names at their ends. The
         others are thin and grey, and say their names when pointed at. All in colour with a legend when None.
+
+    >>> lines = {"ce": [0.5, 0.4], "tv": [0.5, 0.8]}
+    >>> figure = curves_figure(lines, [1, 2], title="Two epochs", x_title="epoch", y_title="accuracy")
+    >>> [line.name for line in figure.data]
+    ['ce', 'tv']
     """
     figure = go.Figure()
     names = dict(names or {})
@@ -129,6 +138,10 @@ def panels_figure(
 
     panels: (heading, title of the x axis, x, divergence to its y values).
     highlight: the divergence to draw in its colour while the others are grey; all in colour when None.
+
+    >>> panel = ("The generator", "ratio", [0.5, 1.0], {"tv": [0.25, 0.0]})
+    >>> panels_figure([panel], title="One panel").data[0].name
+    'Total variation'
     """
     from plotly.subplots import make_subplots
 
@@ -157,7 +170,11 @@ def panels_figure(
 
 
 def bars_figure(values: Mapping[str, float], *, title: str, x_title: str) -> go.Figure:
-    """One bar per divergence, in its colour, with its value."""
+    """One bar per divergence, in its colour, with its value.
+
+    >>> bars_figure({"tv": 0.2, "js": 0.1}, title="Two divergences", x_title="D").data[0].text
+    ('0.100', '0.200')
+    """
     names = list(values)[::-1]
     figure = go.Figure(
         go.Bar(
@@ -182,6 +199,10 @@ def ranges_figure(
 
     ranges: title of a divergence to the two ends.
     says: what stands behind a bar, in words.
+
+    >>> ranges = {"Total variation": (0.5, 0.5), "KL": (0.2, 0.4)}
+    >>> [bar.text for bar in ranges_figure(ranges, title="Two ranges").data]
+    ['one number', '0.20 to 0.40']
     """
     figure = go.Figure()
     for name, (low, high) in ranges.items():
@@ -210,6 +231,11 @@ def simplex_figure(
     values: maps rows of probabilities, shape (n, 3), to n numbers.
     mark: the distribution to mark with a cross.
     log: whether colours go by the logarithm; by default where the function grows without end at the border.
+
+    >>> uniform = [1 / 3, 1 / 3, 1 / 3]
+    >>> figure = simplex_figure(lambda p: (p - 1 / 3).abs().sum(-1) / 2, uniform, title="From uniform")
+    >>> figure.data[0].type
+    'contour'
     """
     side = 41
     x, y = torch.meshgrid(_unit(side), _unit(side) * TOP, indexing="xy")
@@ -274,7 +300,11 @@ def _compact(values: Sequence[float] | Sequence[Sequence[float]] | Tensor) -> np
 def matrix_figure(
     T: Sequence[Sequence[float]], *, title: str, names: Sequence[str] | None = None
 ) -> go.Figure:
-    """A transition matrix as a heatmap with its numbers; a row is a clean class, a column a noisy label."""
+    """A transition matrix as a heatmap with its numbers; a row is a clean class, a column a noisy label.
+
+    >>> [list(row) for row in matrix_figure([[0.8, 0.2], [0.2, 0.8]], title="T").data[0].text]
+    [['.80', '.20'], ['.20', '.80']]
+    """
     figure = go.Figure(_matrix_trace(T, names))
     figure.update_xaxes(title="noisy label j", dtick=1)
     figure.update_yaxes(title="clean class i", dtick=1, autorange="reversed")
@@ -292,6 +322,10 @@ def noise_figure(
     """A transition matrix, and beside it images with the labels it gave them.
 
     Built in one piece, as a slider has to wait for it: ``make_subplots`` takes twice as long.
+
+    >>> T, images = [[0.8, 0.2], [0.2, 0.8]], [[[0, 1], [1, 0]]]
+    >>> [part.type for part in noise_figure(T, images, ["0 becomes 1"], title="Noise").data]
+    ['heatmap', 'heatmap']
     """
     pixels, layout = _images(images, captions, columns=4, axes=("x2", "y2"))
     layout["xaxis2"] |= {"domain": (0.52, 1)}
@@ -326,9 +360,18 @@ def _matrix_trace(T: Sequence[Sequence[float]], names: Sequence[str] | None = No
 def images_figure(
     images: Sequence[Sequence[Sequence[float]]], captions: Sequence[str], *, title: str, columns: int = 6
 ) -> go.Figure:
-    """Small grey images in a grid, each with its caption above."""
+    """Small grey images in a grid, each with its caption above.
+
+    >>> figure = images_figure([[[0, 1], [1, 0]]], ["a cross"], title="One image")
+    >>> figure.layout.annotations[0].text
+    'a cross'
+    """
     pixels, layout = _images(images, captions, columns=columns, axes=("x", "y"))
-    room = -(-len(images) // columns) * (115 + 18 * _lines(captions))
+    (_, high, wide), lines = np.shape(images), _lines(captions)
+    above, between = _spaces(high, wide, lines)
+    grid = {"count": len(images), "columns": columns, "above": above}
+    pixels.meta = {"grid": grid | {"high": high + above, "wide": wide + between}}  # for a narrow page
+    room = -(-len(images) // columns) * (115 + 18 * lines)
     margin = {"l": 10, "r": 10, "t": 60, "b": 10}
     return go.Figure(pixels, layout | {"title": {"text": title}, "height": 70 + room, "margin": margin})
 
@@ -348,7 +391,7 @@ def _images(
     count, high, wide = pixels.shape
     darkest = pixels.max(axis=(1, 2), keepdims=True)
     pixels = pixels / np.where(darkest > 0, darkest, 1)
-    above, between = round(high * (0.1 + 0.18 * _lines(captions))) + 1, round(0.15 * wide) + 1
+    above, between = _spaces(high, wide, _lines(captions))
     rows = -(-count // columns)
     canvas = np.full((rows * (high + above), columns * (wide + between)), np.nan)
     x, y = axes
@@ -370,12 +413,22 @@ def _images(
     return go.Heatmap(z=_compact(canvas), xaxis=x, yaxis=y, **grey), layout
 
 
+def _spaces(high: int, wide: int, lines: int) -> tuple[int, int]:
+    """The pixels above an image, for a caption of so many lines, and those between two."""
+    return round(high * (0.1 + 0.18 * lines)) + 1, round(0.15 * wide) + 1
+
+
 def _lines(captions: Sequence[str]) -> int:
     return 1 + max(caption.count("<br>") for caption in captions)
 
 
 def shares_figure(shares: Mapping[str, Mapping[str, float]], *, title: str) -> go.Figure:
-    """One bar per name, cut into shares that add up to one."""
+    """One bar per name, cut into shares that add up to one.
+
+    >>> shares = {"ce": {"memorised": 0.7, "seen through": 0.3}}
+    >>> [part.name for part in shares_figure(shares, title="Flipped examples").data]
+    ['memorised', 'seen through']
+    """
     colours = dict(zip(next(iter(shares.values())), ("#0072B2", "#E69F00", "#B8BFC8"), strict=False))
     figure = go.Figure()
     for part, colour in colours.items():
@@ -389,7 +442,11 @@ def shares_figure(shares: Mapping[str, Mapping[str, float]], *, title: str) -> g
 
 
 def with_slider(figure_function: Callable[..., go.Figure], **values: Sequence[object]) -> None:
-    """``explore`` with one control, whose positions are listed: ``with_slider(draw, q=[0.1, 0.5, 0.9])``."""
+    """``explore`` with one control, whose positions are listed: ``with_slider(draw, q=[0.1, 0.5, 0.9])``.
+
+    >>> draw = lambda q: bars_figure({"tv": q}, title="Moved", x_title="D")
+    >>> with_slider(draw, q=[0.1, 0.5, 0.9])  # doctest: +SKIP
+    """
     from fdiv.course.controls import explore
 
     if len(values) != 1:
@@ -401,6 +458,11 @@ def robustness_figure(runs: pd.DataFrame) -> go.Figure:
     """Accuracy against the rate of symmetric noise: lines are ours, the mean over seeds, crosses the paper's.
 
     runs: rows of ``fdiv.experiments.our_robustness``.
+
+    >>> from fdiv.experiments import our_robustness
+    >>> figure = robustness_figure(our_robustness().query("method == 'tv'"))
+    >>> figure.data[0].name
+    'Total variation, ours, MNIST'
     """
     figure = go.Figure()
     means = runs.groupby(["dataset", "method", "rate"])["accuracy_noisy_objective"].mean().reset_index()
@@ -439,6 +501,10 @@ def beside_figure(
 
     Blue is ours higher, red is ours lower, white no difference, and full colour ``scale`` points apart. A
     number that is nan is written as a dash; a cell where one of the two is missing stays grey.
+
+    >>> figure = beside_figure(["mnist"], ["tv"], [[97.3]], [[98.0]], title="Ours above theirs")
+    >>> figure.layout.annotations[0].text
+    '<b>97.3</b><br>98.0'
     """
     ours, theirs = np.asarray(ours, dtype=float), np.asarray(theirs, dtype=float)
     difference = ours - theirs

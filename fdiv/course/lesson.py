@@ -29,7 +29,13 @@ CHOICES = {  # of the parameters that name a run, whatever the notebook
 
 
 class ClaimError(AssertionError):
-    """A sentence the notebook states turned out to be false."""
+    """A sentence the notebook states turned out to be false.
+
+    >>> claim("one is more than two", 1 > 2)
+    Traceback (most recent call last):
+        ...
+    fdiv.course.lesson.ClaimError: claim does not hold: one is more than two
+    """
 
 
 def claim(sentence: str, condition: object) -> None:
@@ -55,7 +61,12 @@ def claim(sentence: str, condition: object) -> None:
 
 
 def seed_everything(seed: int) -> None:
-    """Seed Python, NumPy and torch. Call it right before each random step, not once at the top."""
+    """Seed Python, NumPy and torch. Call it right before each random step, not once at the top.
+
+    >>> seed_everything(0)
+    >>> torch.rand(1)
+    tensor([0.4963])
+    """
     random.seed(seed)
     np.random.seed(seed)  # noqa: NPY002 (scikit-learn and others still read the global state)
     torch.manual_seed(seed)
@@ -68,6 +79,11 @@ def check_parameters(
 
     parameters: every name of the cell tagged ``parameters`` with its value.
     choices: the values allowed for a name, where it has a list; METHOD, CORRECTION and TRANSITION have one.
+
+    >>> check_parameters(MODE="quick", SEED=-1)
+    Traceback (most recent call last):
+        ...
+    ValueError: SEED is -1, which is not a whole number from 0 up
     """
     refuse_unknown(_injected_names(), parameters)
     for name, value in parameters.items():

@@ -46,7 +46,8 @@ def threshold_figure(suspicion: np.ndarray, wrong: np.ndarray, threshold: float)
         xaxis_title="how wrong the machine thinks the label is",
         yaxis_title="labels (log scale)",
     )
-    return figure.update_yaxes(type="log", range=[np.log10(0.7), np.log10(1.5 * tallest)])
+    figure.update_xaxes(range=[-0.02, 1.02])
+    return figure.update_yaxes(type="log", range=[np.log10(0.7), np.log10(1.5 * tallest)], dtick=1)
 
 
 def answers_figure(scores: pd.DataFrame, names: Mapping[str, str], *, title: str) -> go.Figure:

@@ -32,7 +32,7 @@ def stored_curves() -> dict[str, dict[str, list[float]]]:
 
 
 def fingerprint(curves: dict[str, dict[str, list[float]]]) -> str:
-    """What the picture was drawn from, stored inside the PNG so that a stale one is noticed."""
+    """Return a hash of the curves; it is stored inside the PNG, so that a stale picture is noticed."""
     return hashlib.sha256(json.dumps(curves, sort_keys=True).encode()).hexdigest()
 
 

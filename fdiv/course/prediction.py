@@ -20,8 +20,8 @@ __all__ = ["PREDICTION", "Prediction", "predict"]
 
 PREDICTION = "application/vnd.fdiv.prediction+json"
 LETTERS = "abcdef"
-# What JupyterLab hides while a question is open. Cells are siblings: up to two of text may stand between, and
-# one of code right behind the next belongs to it.
+# The cells that JupyterLab hides while a question is open: the next code cell, up to two cells of text before
+# it, and a second code cell right behind it.
 _OPEN = ".jp-Cell:has(.fdiv-predict-open)"
 _NEXT = tuple(
     f"{_OPEN}{' + .jp-MarkdownCell' * words} + .jp-CodeCell{behind}"
@@ -164,7 +164,7 @@ def _buttons(asked: Prediction) -> Any:
         button.on_click(lambda _, number=number: answered(number))
     show.on_click(lambda _: answered(None))
     rows = [
-        ipywidgets.HBox([button, ipywidgets.HTMLMath(inline(option))])
+        ipywidgets.HBox([button, ipywidgets.HTMLMath(inline(option))], layout={"align_items": "center"})
         for button, option in zip(buttons, asked.options, strict=True)
     ]
     question = ipywidgets.HTMLMath(f"{STYLE}<b>Predict.</b> {inline(asked.question)}")

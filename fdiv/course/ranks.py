@@ -58,6 +58,7 @@ def ranks_figure(
             mode="markers+text",
             text=[f"{rank:.1f}" for _, rank in ordered],
             textposition="middle right",
+            cliponaxis=False,
             marker={"size": 11, "color": [colours.get(name, "#7A8793") for name, _ in ordered]},
             hovertemplate="%{y}: average rank %{x:.2f}<extra></extra>",
         )
@@ -76,6 +77,6 @@ def ranks_figure(
         xaxis_title="average rank, 1 is best",
         yaxis={"autorange": "reversed"},
         height=110 + 22 * len(ordered),
-        margin={"l": 150, "t": 80},
+        margin={"l": 150, "r": 45, "t": 80},
         showlegend=False,
     )

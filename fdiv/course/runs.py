@@ -28,6 +28,10 @@ def kept_folder(experiment: Experiment) -> Path:
     """Return where a lesson keeps the run, so that two lessons that need one run train it once.
 
     The place of a quick run changes with the code: whoever edits a loss sees what the edit did.
+
+    >>> quick = Experiment(dataset="digits", noise="clean", method="ce")
+    >>> kept_folder(quick).parents[1].name
+    'lessons'
     """
     planned = plan(experiment)
     if planned.experiment.mode != "quick" or IN_GRID in os.environ:
@@ -47,12 +51,19 @@ def code_digest() -> str:
 
 
 def trained(experiment: Experiment) -> Run:
-    """Return the run of an experiment, trained now unless a lesson has trained it before."""
+    """Return the run of an experiment, trained now unless a lesson has trained it before.
+
+    >>> trained(Experiment(dataset="digits", noise="uniform-low", method="tv")).epoch("last")
+    40
+    """
     return run_experiment(experiment, kept_folder(experiment), log_epoch)[0]
 
 
 def watched(experiment: Experiment) -> Run:
-    """Run an experiment in a lesson: the curve of its accuracy on clean test data grows while it trains."""
+    """Run an experiment in a lesson: the curve of its accuracy on clean test data grows while it trains.
+
+    >>> run = watched(Experiment(dataset="digits", noise="uniform-low", method="tv"))  # doctest: +SKIP
+    """
     return watched_together([experiment])[experiment.method]
 
 
@@ -61,6 +72,10 @@ def watched_together(experiments: Iterable[Experiment]) -> dict[str, Run]:
 
     Returns the run of each method. A run that goes on from a checkpoint has only its later epochs to show
     meanwhile; in the end the whole history is drawn.
+
+    >>> both = [Experiment(dataset="digits", noise="uniform-low", method=name) for name in ("ce", "tv")]
+    >>> list(watched_together(both))  # doctest: +SKIP
+    ['ce', 'tv']
     """
     from fdiv.course.controls import LiveFigure
     from fdiv.course.figures import curves_figure
@@ -93,6 +108,13 @@ def watched_together(experiments: Iterable[Experiment]) -> dict[str, Run]:
 
 
 def log_epoch(row: Mapping[str, Any]) -> None:
-    """Print the new row of the history in a grid, where nobody sees the curve grow."""
+    """Print the new row of the history in a grid, where nobody sees the curve grow.
+
+    >>> row = {"epoch": 1, "validation_accuracy": 0.5, "test_accuracy": 0.9, "memorised": 0.1, "seconds": 2}
+    >>> from fdiv.experiments.grid import environment
+    >>> with environment({IN_GRID: "1"}):
+    ...     log_epoch(row)
+    epoch   1  validation_accuracy 0.5000  test_accuracy 0.9000  memorised 0.1000  2 s
+    """
     if IN_GRID in os.environ:
         print(epoch_line(row), flush=True)

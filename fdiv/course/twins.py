@@ -85,7 +85,7 @@ def numbers(array: Mapping[str, str]) -> np.ndarray:
 
 
 class _Nothing:
-    """What a path holds in a figure that has no such part."""
+    """Stands for the value at a path where a figure has no such part."""
 
 
 _NOTHING = _Nothing()

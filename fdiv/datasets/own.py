@@ -8,11 +8,12 @@ refuses in one.
 from __future__ import annotations
 
 import csv
+import difflib
 import importlib.util
 import io
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ import numpy as np
 import pandas as pd
 import torch
 
+from fdiv.arrays import as_array, refuse_mask
 from fdiv.datasets.dataset import NoisySplit
 from fdiv.datasets.images import ImageFiles, opened
 from fdiv.names import printable, utf8
@@ -37,7 +39,7 @@ TEXT_NUMBERS = 64  # per column of free text, where no sentence encoder is at ha
 WORDS = "its words, by latent semantic analysis; sentence embeddings tell more, pip install 'fdiv[text]'"
 PICTURES = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm")
 NOTHING = ["?", "-", "--", "n/a", "none", "None", "NONE", "missing"]  # besides what pandas knows
-NO_LABEL = "empty, NA, None or ? is no label: call a class otherwise"
+NO_LABEL = "empty, NA, null, None or ? is none: call a class otherwise"
 LIKELY = ("label", "labels", "class", "target", "y")
 AMOUNT = r"\s*[+-]?[$€£¥]?\s*[+-]?\d{1,3}(?:(?:,\d{3})+|\d*)(?:\.\d+)?\s*[%€$£¥]?\s*"  # $1,234.50, 12 %
 UNIT = r"[\s,%$€£¥]"
@@ -145,10 +147,17 @@ def read_table(path: Path) -> tuple[pd.DataFrame, list[str]]:
     if twice:
         notes.append(f"two columns are called {twice[0]!r}: the second is called {twice[0] + '.1'!r} here")
     try:
-        frame = pd.read_csv(
-            io.StringIO(text), sep=separator, na_values=NOTHING, skipinitialspace=True, low_memory=False,
-            index_col=False,
-        )  # fmt: skip
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)  # of values that have no column
+            frame = pd.read_csv(
+                io.StringIO(text), sep=separator, na_values=NOTHING, skipinitialspace=True, low_memory=False,
+                index_col=False,
+            )  # fmt: skip
+    except pd.errors.ParserWarning:
+        raise ValueError(
+            f"{path.name} is no regular table: a line has more values than the {len(header)} columns of the"
+            " first; name every column, and put quotes around a value that holds a separator"
+        ) from None
     except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         said = " ".join(str(error).split()).removeprefix("Error tokenizing data. C error: ")
         raise ValueError(f"{path.name} is no regular table ({said}): mend that line") from None
@@ -209,24 +218,18 @@ def from_table(frame: pd.DataFrame, label: Any, notes: Sequence[str] = ()) -> Ow
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()][0]
         raise ValueError(f"two columns are called {twice!r}: rename one of them")
-    choices = ", ".join(map(str, frame.columns[:20])) + (", ..." if frame.shape[1] > 20 else "")
     if label is None:
-        raise ValueError(f"say which column holds the labels, --label NAME; the columns are {choices}")
-    found = [name for name in frame.columns if str(name) == str(label)] or [
-        name for name in frame.columns if str(name).casefold() == str(label).casefold()
-    ]
-    if not found:
-        numbers = pd.to_numeric(pd.Series(map(str, frame.columns)), errors="coerce").notna().mean()
-        header = ": its first line seems to be no header, put one above" if numbers > 0.5 else ""
-        raise ValueError(f"no column is called {label!r}; the columns are {choices}{header}")
-    if len(found) > 1 or f"{found[0]}.1" in map(str, frame.columns):
+        some = _some(frame.columns)
+        raise ValueError(f"say which column holds the labels, --label NAME; the columns are {some}")
+    found = _column(frame, label)
+    if f"{found}.1" in map(str, frame.columns):
         raise ValueError(f"two columns are called {label!r}: rename one of them")
-    labels, rows, more = checked_labels(frame[found[0]], f"column {label!r}")
+    labels, rows, more = checked_labels(frame[found], f"column {label!r}")
     notes += more
     kept = frame.iloc[rows].reset_index(drop=True)
     kept = kept.apply(lambda column: column.map(utf8) if _may_be_text(column) else column)
     features = _columns(kept.drop(columns=found), notes)
-    copies = ", ".join(repr(name) for name in kept if name not in found and _repeats(kept[name], labels))
+    copies = ", ".join(repr(name) for name in kept if name != found and _repeats(kept[name], labels))
     if copies:
         notes.append(
             f"column {copies} has one value for each label: if it is a copy of the labels, take it out of the"
@@ -236,6 +239,27 @@ def from_table(frame: pd.DataFrame, label: Any, notes: Sequence[str] = ()) -> Ow
         why = f" ({'; '.join(notes)})" if notes else ""
         raise ValueError(f"no column besides {label!r} can be learnt from{why}")
     return OwnData("table", features, labels, rows, kept.drop(columns=found), notes)
+
+
+def _column(frame: pd.DataFrame, label: Any, where: str = "") -> Any:
+    """The column called ``label``, in capitals or not; or a ``ValueError`` that names those there are."""
+    names = {str(name): name for name in frame.columns}
+    found = [name for name in names if name.casefold() == str(label).casefold()]
+    if str(label) in names or len(found) == 1:
+        return names.get(str(label), names.get(found[0]))
+    if found:
+        raise ValueError(f"two columns are called {label!r}: rename one of them")
+    close = difflib.get_close_matches(str(label), names, n=1)
+    hint = f" (did you mean {close[0]!r}?)" if close else ""
+    numbers = pd.to_numeric(pd.Series(list(names)), errors="coerce").notna().mean()
+    header = ": its first line seems to be no header, put one above" if numbers > 0.5 else ""
+    raise ValueError(f"no column{where} is called {label!r}{hint}; the columns are {_some(names)}{header}")
+
+
+def _some(names: Iterable[Any]) -> str:
+    """The names in a sentence; of many the first and the last, where a label usually is."""
+    texts = list(map(str, names))
+    return ", ".join(texts if len(texts) <= 20 else [*texts[:10], "...", *texts[-5:]])
 
 
 def _repeats(column: pd.Series, labels: np.ndarray) -> bool:
@@ -248,6 +272,7 @@ def _columns(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
     """The columns that can be learnt from, as numbers and categories without gaps."""
     parts: list[pd.DataFrame] = []
     filled: dict[str, int] = {}
+    alike: list[str] = []
     for name in frame.columns:
         column = frame[name]
         if column.notna().sum() == 0:
@@ -257,7 +282,9 @@ def _columns(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
             notes.append(f"column {name!r} holds lists, tables or the like and is left out")
             continue
         column = _numbers_or_texts(column, notes)
-        if _names_rows(column):
+        if len(column) > 1 and column.nunique(dropna=False) == 1:
+            alike.append(repr(name))
+        elif _names_rows(column):
             notes.append(f"column {name!r} only names the rows and is left out")
         elif pd.api.types.is_numeric_dtype(column) and column.dtype != bool:
             column = column.astype(np.float64).replace([np.inf, -np.inf], np.nan)
@@ -280,6 +307,8 @@ def _columns(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
                 frequent = texts.value_counts().index[: CATEGORIES - 1]
                 texts = texts.where(texts.isin(frequent), "(other)")
             parts.append(texts.to_frame())
+    if alike:
+        notes.append(f"column {_some(alike)} is the same in every row and left out")
     if filled:
         some = ", ".join(f"{name!r} ({count})" for name, count in list(filled.items())[:8])
         notes.append(f"missing numbers were filled with the median of their column: {some}")
@@ -400,8 +429,8 @@ def checked_labels(labels: Any, what: str = "labels") -> tuple[np.ndarray, np.nd
     """Return labels as texts, the rows that have a usable one, and what was noticed.
 
     >>> labels, rows, notes = checked_labels(pd.Series([1.0, 2.0, None] * 5))
-    >>> labels[:2].tolist(), len(rows), notes
-    (['1', '2'], 10, ['5 rows have no label and are set aside'])
+    >>> labels[:2].tolist(), len(rows), notes[0][:38]
+    (['1', '2'], 10, '5 rows have no label and are set aside')
     """
     column = pd.Series(np.asarray(labels) if not isinstance(labels, pd.Series) else labels.to_numpy())
     notes = []
@@ -419,7 +448,8 @@ def checked_labels(labels: Any, what: str = "labels") -> tuple[np.ndarray, np.nd
     texts = column.astype("string").str.strip()
     missing = (texts.isna() | (texts == "") | texts.isin(NOTHING)).to_numpy()
     if missing.any():
-        notes.append(f"{_rows(missing.sum())} no label and {'is' if missing.sum() == 1 else 'are'} set aside")
+        verb = "is" if missing.sum() == 1 else "are"
+        notes.append(f"{_rows(missing.sum())} no label and {verb} set aside ({NO_LABEL})")
     without = f" besides {missing.sum()} rows without one ({NO_LABEL})" if missing.any() else ""
     counts = texts[~missing].value_counts()
     if not len(counts):
@@ -476,11 +506,7 @@ def read_labels(path: Path, label: str | None = None) -> pd.Series:
         return pd.Series(_npy(path).ravel())
     frame, _ = read_table(path)
     if label is not None:
-        if label not in frame.columns:
-            raise ValueError(
-                f"no column of {path.name} is called {label!r}; the columns are {', '.join(frame.columns)}"
-            )
-        return frame[label]
+        return frame[_column(frame, label, f" of {path.name}")]
     if frame.shape[1] == 1:
         # The first line is a header or a label: the number of examples decides, see ``from_arrays``.
         series = frame.iloc[:, 0]
@@ -503,6 +529,8 @@ def _npy(path: Path) -> np.ndarray:
         found = np.load(path, allow_pickle=False, mmap_mode="r")
     except Exception as error:  # NumPy raises whatever its reader of headers ran into
         said = " ".join(str(error).split())[:120]
+        if "pickle" in said or "Python objects" in said:
+            said = "it holds no plain numbers"
         raise ValueError(f"{path.name} is no array that can be read ({said})") from None
     if not isinstance(found, np.ndarray):
         raise ValueError(f"{path.name} holds several arrays (.npz): save the one that is meant with np.save")
@@ -511,8 +539,9 @@ def _npy(path: Path) -> np.ndarray:
 
 def from_arrays(features: Any, labels: Any, kind: str = "embeddings", shown: Any = None) -> OwnData:
     """Return rows of numbers with labels; rows that are not finite are set aside."""
+    refuse_mask(features)
     try:
-        X = np.asarray(features)
+        X = as_array(features)
     except (ValueError, TypeError):
         raise ValueError("the data must be rows of numbers, (n, d), all of one length") from None
     if X.ndim > 2 and X.size:
@@ -520,7 +549,7 @@ def from_arrays(features: Any, labels: Any, kind: str = "embeddings", shown: Any
     if X.ndim != 2 or X.dtype.kind not in "iufb" or not X.size:
         raise ValueError(f"the data must be rows of numbers, (n, d), not {X.dtype} of shape {X.shape}")
     if not isinstance(labels, pd.Series):
-        labels = np.asarray(labels)
+        labels = as_array(labels)
         if labels.ndim != 1:
             raise ValueError(f"labels must be one for each example, a vector, not of shape {labels.shape}")
         labels = pd.Series(labels)
@@ -528,15 +557,14 @@ def from_arrays(features: Any, labels: Any, kind: str = "embeddings", shown: Any
         labels = pd.concat([pd.Series([labels.attrs["first"]]), labels.astype(object)], ignore_index=True)
     if len(labels) != len(X):
         raise ValueError(f"there are {len(labels)} labels for {len(X)} examples, but must be one for each")
-    texts, rows, notes = checked_labels(labels)
-    finite = np.isfinite(X[rows]).all(axis=1) if X.dtype.kind == "f" else np.ones(len(rows), bool)
+    finite = np.isfinite(X).all(axis=1)
+    if not finite.any():
+        raise ValueError("every row of the data holds NaN or infinity")
+    texts, rows, notes = checked_labels(labels[finite])
+    rows = np.flatnonzero(finite)[rows]
     if not finite.all():
-        notes.append(
-            f"{(~finite).sum()} rows hold NaN or infinity and are set aside, the first is {rows[~finite][0]}"
-        )
-        texts, rows = texts[finite], rows[finite]
-        if len(np.unique(texts)) < 2:
-            raise ValueError("without the rows that hold NaN or infinity, one class is left")
+        first = finite.argmin()
+        notes.append(f"{(~finite).sum()} rows hold NaN or infinity and are set aside, the first is {first}")
     shown = [f"row {i}" for i in rows] if shown is None else [shown[i] for i in rows]
     return OwnData(kind, X[rows].astype(np.float64), texts, rows, shown, notes)
 
@@ -579,14 +607,11 @@ def from_folder(folder: Path, labels: str | Path | None = None, label: str | Non
             choices = ", ".join(others)
             raise ValueError(f"say which column of {path.name} holds the labels, --label NAME: {choices}")
         label = likely[0]
-    label = others[0] if label is None else label
-    if label not in frame.columns:
-        choices = ", ".join(frame.columns)
-        raise ValueError(f"no column of {path.name} is called {label!r}; the columns are {choices}")
+    label = others[0] if label is None else _column(frame, label, f" of {path.name}")
     there = frame[files].astype(str).str.strip().isin(by_name).to_numpy()
     if not there.all():
         notes.append(
-            f"{(~there).sum()} pictures of {path.name} are not in the folder and were skipped, the first is"
+            f"{path.name} names {(~there).sum()} of which there is no picture in the folder, skipped, such as"
             f" {printable(str(frame[files][~there].iloc[0]))}"
         )
     frame = frame[there]
@@ -687,6 +712,8 @@ def image_folder(
     unknown = [] if held is None else sorted(set(held.labels.tolist()) - set(classes.tolist()))
     if unknown:
         raise ValueError(f"the clean pictures have the label {unknown[0]!r}, which no other picture has")
+    for note in [*read_in.notes, *(held.notes if held else [])]:
+        warnings.warn(f"{name}: {note}", stacklevel=2)
     order = np.random.default_rng(seed).permutation(len(read_in.labels))
     fifth = max(len(order) // 5, 1)
     validation, rest = order[:fifth], order[fifth:]

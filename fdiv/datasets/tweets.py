@@ -15,8 +15,6 @@ import numpy as np
 
 from fdiv.datasets import mirrors
 
-SENTIMENTS = ("negative", "neutral", "positive")
-
 
 @dataclass(frozen=True, eq=False)
 class Tweets:
@@ -26,6 +24,9 @@ class Tweets:
     votes: (tweets, raters), 0 negative, 1 neutral, 2 positive, -1 for none. The raters are anonymous: a
         column is a place in the list of ratings, not one person.
     majority: for each tweet the sentiment of most raters, the first of several: the clean label.
+
+    >>> Tweets(["Great!"], np.array([[2, -1]]), np.array([2])).one_rater(seed=0)
+    array([2])
     """
 
     texts: list[str]

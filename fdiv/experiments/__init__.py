@@ -13,7 +13,13 @@ from fdiv.experiments.results import (
     paper_table,
     titled,
 )
-from fdiv.experiments.statistics import average_ranks, critical_difference, friedman, paired_difference
+from fdiv.experiments.statistics import (
+    average_ranks,
+    critical_difference,
+    friedman,
+    on_shared_seeds,
+    paired_difference,
+)
 
 __all__ = [
     "MODES",
@@ -27,6 +33,7 @@ __all__ = [
     "critical_difference",
     "errata",
     "friedman",
+    "on_shared_seeds",
     "our_accuracies",
     "our_robustness",
     "paired_difference",

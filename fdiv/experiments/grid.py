@@ -36,7 +36,7 @@ from fdiv.datasets import CATALOGUE, Dataset, noisy_split
 from fdiv.device import usable_cores
 from fdiv.experiments.experiment import Experiment, Plan, plan, run_experiment, stored_result
 from fdiv.experiments.recipes import MODES
-from fdiv.experiments.results import FIELDS, ROW, TABLES, our_accuracies, paper_robustness, paper_table
+from fdiv.experiments.results import FIELDS, PAPER_TABLES, ROW, our_accuracies, paper_robustness, paper_table
 from fdiv.files import runs_folder, write_text
 from fdiv.learning.losses import CrossEntropy
 from fdiv.learning.methods import needs_transition
@@ -47,7 +47,7 @@ from fdiv.names import choose
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-GRIDS = TABLES | {
+GRIDS = PAPER_TABLES | {
     "robustness-figure": "the paper's figure: 3 divergences under ten rates of uniform noise",
 }
 LARGEST = 20_000  # runs in a grid
@@ -284,7 +284,7 @@ def _set(name: str, value: str | None) -> None:
 
 
 @dataclass
-class Entry:
+class Job:
     """One run of a grid."""
 
     experiment: Experiment
@@ -306,11 +306,11 @@ class Grid:
         for run in runs:
             result = stored_result(run)
             state, seconds = (OPEN, 0.0) if result is None else (SKIPPED, result["seconds"])
-            self.entries.append(Entry(run, plan(run), state, seconds))
+            self.entries.append(Job(run, plan(run), state, seconds))
         self.stopped: str | None = None
         self.began = time.monotonic()
 
-    def open(self) -> list[Entry]:
+    def open(self) -> list[Job]:
         """Return the runs that are neither finished nor failed."""
         return [entry for entry in self.entries if entry.state == OPEN]
 
@@ -318,7 +318,7 @@ class Grid:
         """Return the errors of the runs that failed, by their names."""
         return {entry.plan.name: entry.error for entry in self.entries if entry.error}
 
-    def end(self, entry: Entry, outcome: Outcome) -> str:
+    def end(self, entry: Job, outcome: Outcome) -> str:
         """Note how a run ended, in the file too, and return the line that says so."""
         entry.state = FAILED if outcome.error else FINISHED
         entry.seconds, entry.error = round(outcome.seconds, 1), outcome.error or ""

@@ -27,7 +27,7 @@ from fdiv.learning.label_errors import rank_label_errors
 __all__ = ["corrupted", "coverage", "judge", "measured", "table"]
 
 FILE = RESULTS / "label_counts.csv"
-TABLES, NOISES = (
+SOURCES, NOISES = (
     ("wine", "breast-cancer", "synthetic", "digits"),
     ("symmetric", "pair", "instance", "annotator"),
 )
@@ -61,7 +61,7 @@ def corrupted(X: np.ndarray, y: np.ndarray, kind: str, rate: float, seed: int) -
 
 
 def judge(name: str, kind: str, rate: float, seed: int) -> dict[str, float]:
-    """Return what ``clean`` says about labels of which we know which are wrong, and a model that saw them."""
+    """Return how well ``clean`` finds known flips, and how well a model does that was trained on them."""
     X, y = table(name)
     noisy = corrupted(X, y, kind, rate, seed)
     wrong = noisy != y
@@ -88,7 +88,7 @@ def judge(name: str, kind: str, rate: float, seed: int) -> dict[str, float]:
 def left() -> Iterator[tuple[str, str, float, int]]:
     """The cases that the file lacks, seed by seed."""
     done = set(measured()[KEYS].itertuples(index=False, name=None)) if FILE.exists() else set()
-    for seed, name, kind, rate in product(SEEDS, TABLES, NOISES, RATES):
+    for seed, name, kind, rate in product(SEEDS, SOURCES, NOISES, RATES):
         if (name, kind, rate, seed) not in done:
             yield name, kind, rate, seed
 

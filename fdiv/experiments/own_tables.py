@@ -3,7 +3,8 @@
 ``python -m fdiv.experiments.own_tables`` takes each table of ``fdiv.datasets.tables``, sets 30 % of the rows
 aside as a clean test set, flips labels of the others in four ways, trains every candidate with three seeds,
 and writes accuracies to data/results/own_tables.csv with their provenance. A cell that is finished is kept in
-runs/own-tables, so that a run goes on where it stopped, and several may share the work.
+runs/own-tables, so that a run goes on where it stopped, and several may share the work. With ``--only auto``
+or ``--tables`` nothing else is trained anew: the other rows stay, each with the commit it is of.
 """
 
 from __future__ import annotations
@@ -56,8 +57,8 @@ NOISES: dict[str, Noise] = {
 }
 
 
-def cell(table: str, kind: str, seed: int) -> list[dict[str, object]]:
-    """Train every candidate on one noisy table; a row for each."""
+def cell(table: str, kind: str, seed: int, only: str | None = None) -> list[dict[str, object]]:
+    """Train every candidate, or only one, on a noisy table; a row for each."""
     from sklearn.model_selection import train_test_split
 
     X, y = TABLES[table].load()
@@ -66,8 +67,7 @@ def cell(table: str, kind: str, seed: int) -> list[dict[str, object]]:
     noisy = NOISES[kind](Columns().fit(X).transform(X), y, int(y.max()) + 1, seed)
     rows: list[dict[str, object]] = []
     for name, options in ({"auto": {"loss": "auto"}} | CANDIDATES).items():
-        if rows and name == rows[0]["chosen"] != "ce":  # the same training, to the bit
-            rows.append(rows[0] | {"method": name})
+        if only not in (None, name):
             continue
         started = time.perf_counter()
         with warnings.catch_warnings():
@@ -83,28 +83,34 @@ def cell(table: str, kind: str, seed: int) -> list[dict[str, object]]:
     return rows
 
 
-def run(tables: Sequence[str], kinds: Sequence[str] = tuple(NOISES), seeds: Sequence[int] = SEEDS) -> None:
+def run(
+    tables: Sequence[str],
+    kinds: Sequence[str] = tuple(NOISES),
+    seeds: Sequence[int] = SEEDS,
+    only: str | None = None,
+) -> None:
     """Train the cells that are not yet there; each is written when it is finished."""
     now = provenance()
     (runs_folder() / "own-tables").mkdir(parents=True, exist_ok=True)
     for seed in seeds:
         for table in tables:
             for kind in kinds:
-                path = _place(str(now["commit"]), table, kind, seed)
+                path = _place(str(now["commit"]), table, kind, seed, only)
                 if not path.exists():
-                    rows = cell(table, kind, seed)
+                    rows = cell(table, kind, seed, only)
                     write_text(json.dumps([row | now for row in rows], default=float), path)
                     shown = {row["method"]: f"{row['accuracy']:.1%}" for row in rows}
                     print(table, kind, seed, f"({rows[0]['chosen']})", shown, flush=True)
 
 
 def gather() -> pd.DataFrame:
-    """Return the rows of all cells of this commit, and write them to the results if none is missing."""
-    commit = str(provenance()["commit"])
-    paths = [_place(commit, table, kind, seed) for table in TABLES for kind in NOISES for seed in SEEDS]
-    there = [path for path in paths if path.exists()]
-    table = pd.DataFrame([row for path in there for row in json.loads(path.read_text(encoding="utf-8"))])
-    if len(there) == len(paths):
+    """Return the results with cells of this commit in place of older ones; write them if none is missing."""
+    commit, columns = str(provenance()["commit"]), ["table", "noise", "seed", "method"]
+    paths = sorted((runs_folder() / "own-tables").glob(f"{commit}-*.json"))
+    new = pd.DataFrame([row for path in paths for row in json.loads(path.read_text(encoding="utf-8"))])
+    table = pd.concat([measured(), new] if FILE.exists() else [new], ignore_index=True)
+    table = table.drop_duplicates(columns, keep="last").sort_values(columns, ignore_index=True)
+    if len(table) == len(TABLES) * len(NOISES) * len(SEEDS) * (1 + len(CANDIDATES)):
         write_text(table.to_csv(index=False, float_format="%.5g"), FILE)
     return table
 
@@ -131,8 +137,9 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _place(commit: str, table: str, kind: str, seed: int) -> Path:
-    name = "-".join([commit, table, *(word for word in kind.split() if word != "%"), str(seed)])
+def _place(commit: str, table: str, kind: str, seed: int, only: str | None = None) -> Path:
+    words = [word for word in kind.split() if word != "%"]
+    name = "-".join([commit, table, *words, str(seed), *([only] if only else [])])
     return runs_folder() / "own-tables" / f"{name}.json"
 
 
@@ -142,7 +149,9 @@ def main() -> None:
     parser.add_argument(
         "--tables", nargs="+", default=list(TABLES), help="which tables to run; all by default"
     )
-    run([TABLES.name_of(name) for name in parser.parse_args().tables])
+    parser.add_argument("--only", choices=["auto", *CANDIDATES], help="train only this one anew")
+    asked = parser.parse_args()
+    run([TABLES.name_of(name) for name in asked.tables], only=asked.only)
     print(summary(gather()).to_string())
 
 

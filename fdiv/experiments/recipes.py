@@ -297,6 +297,7 @@ QUICK_PAIRS_WARM = replace(QUICK_PAIRS_DF, batch_size=256, warm_up_method="ratio
 
 Recipes = dict[str, Recipe]
 REST = "df"  # the family of a method that the family of a dataset does not name
+FORWARD = "forward"  # a divergence with correction="forward", where it has a recipe of its own
 
 
 def _cifar100(recipes: Recipes) -> Recipes:
@@ -320,6 +321,7 @@ _LAPTOP_CIFAR = {
     "logit": LAPTOP_CIFAR_CE,
     "dmi": LAPTOP_CIFAR_DMI,
     "warm": LAPTOP_CIFAR_WARM,
+    FORWARD: LAPTOP_CIFAR_DF,  # T is estimated from its warm-up, and the steps after it are large enough
     REST: LAPTOP_CIFAR_DF,
 }
 _PAPER_CIFAR = {
@@ -408,8 +410,8 @@ def recipe(
     dataset: a name of ``fdiv.datasets.CATALOGUE``. In MODE quick its stand-in counts. A dataset that is its
         own stand-in has the quick recipe in every MODE; Clothing1M is too large for MODE laptop.
     correction: "exact" starts from the ratio rule, since T^-1 magnifies the noise of the gradient, and from
-        random weights it can lose a class; "forward" starts from Pearson on logits; "paper" is trained as the
-        paper does.
+        random weights it can lose a class; "forward" starts from Pearson on logits, or from cross-entropy on
+        CIFAR in MODE laptop; "paper" is trained as the paper does.
     variant: a name of ``VARIANTS``; "authors-code" is for divergences in MODE paper, "long" for MODE laptop.
         "averaged" and "sam" are for every method and MODE, their warm-up aside.
     clean: whether the labels are clean, for which the paper has schedules of its own (MODE paper only).
@@ -438,6 +440,8 @@ def recipe(
         have = " or ".join(f"MODE {m!r}" for m in MODES if m == "quick" or entry.recipes in RECIPES[m])
         raise ValueError(f"{entry.name} has no recipe for MODE {mode!r}: choose {have}")
     recipes = {name: _with_model(one, entry.model) for name, one in RECIPES[mode][entry.recipes].items()}
+    if correction == "forward" and FORWARD in recipes:
+        return recipes[FORWARD]
     if correction in ("exact", "forward"):
         warm = recipes.get("warm", recipes[REST])
         return _forward(warm) if correction == "forward" else warm

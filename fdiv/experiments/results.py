@@ -13,6 +13,7 @@ import platform
 import re
 import subprocess
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ from fdiv.learning.runs import ORACLE, RULES
 from fdiv.names import choose
 
 ROW = ["dataset", "noise", "method"]
-TABLES = {
+PAPER_TABLES = {
     "clean": "the paper's table on clean labels: 4 datasets, 4 methods",
     "main": "the paper's main table: 22 noise settings, 5 baselines and 3 divergences",
     "main-full": "the appendix's second half of it: the baselines, Pearson and Jeffrey",
@@ -52,6 +53,7 @@ def accuracy_column(rule: str) -> str:
     return f"accuracy_{rule}".replace("-", "_")
 
 
+LARGEST = 2**63  # pandas reads whole numbers below it only
 # What a result holds: for each column the type of its values, and what they must be.
 Check = tuple[type, Callable[[Any], bool], str]
 TEXT: Check = (str, lambda text: text.isprintable(), "one line of text")
@@ -60,17 +62,17 @@ SHARE: Check = (float, lambda x: 0 <= x <= 1, "a number from 0 to 1")
 COLUMNS: dict[str, Check] = {
     "run": (str, lambda text: re.fullmatch("[0-9a-f]{64}", text) is not None, "64 hexadecimal digits"),
     **dict.fromkeys(FIELDS, NAME),
-    "seed": (int, lambda seed: seed >= 0, "a whole number from 0 up"),
+    "seed": (int, lambda seed: 0 <= seed < LARGEST, "a whole number from 0 up"),
     "labels": TEXT,
     **{accuracy_column(rule): SHARE for rule in (*RULES, ORACLE)},
     "memorised_last": (float, lambda x: math.isnan(x) or 0 <= x <= 1, "a number from 0 to 1, or none"),
     "product": NAME,
-    "epochs": (int, lambda n: n >= 1, "a whole number from 1 up"),
+    "epochs": (int, lambda n: 1 <= n < LARGEST, "a whole number from 1 up"),
     "recipe": TEXT,
     "seconds": (float, lambda s: 0 <= s < math.inf, "a number from 0 up"),
     **dict.fromkeys(("commit", "fdiv", "torch", "python", "device"), NAME),
-    "threads": (int, lambda n: n >= 1, "a whole number from 1 up"),
-    "date": (str, lambda day: re.fullmatch(r"\d{4}-\d\d-\d\d", day) is not None, "a day such as 2026-01-31"),
+    "threads": (int, lambda n: 1 <= n < LARGEST, "a whole number from 1 up"),
+    "date": (str, lambda day: _is_day(day), "a day such as 2026-01-31"),
     "diagnosis": TEXT,
 }
 MAY_BE_EMPTY = {"memorised_last": "nan"}  # in a CSV file, where nothing stands for nan
@@ -91,13 +93,13 @@ def paper_accuracies() -> pd.DataFrame:
 def paper_table(table: str) -> pd.DataFrame:
     """One table of the paper: the columns of ``paper_accuracies`` without its name.
 
-    table: a name of ``TABLES``. "all-methods" has all thirteen methods under every noise setting of the main
-        table: what the paper prints in it and in the appendix, and nan for the three that it crosses out.
+    table: a name of ``PAPER_TABLES``. "all-methods" has all thirteen methods under every noise setting of the
+        main table: the numbers printed there and in the appendix, and nan for the three methods crossed out.
 
     >>> len(paper_table("all-methods")["method"].unique())
     13
     """
-    table, paper = choose("table", table, tuple(TABLES)), paper_accuracies()
+    table, paper = choose("table", table, tuple(PAPER_TABLES)), paper_accuracies()
     if table != "all-methods":
         return paper[paper["table"] == table].drop(columns="table").reset_index(drop=True)
     printed = paper[paper["table"].isin(["main", "main-full"])].drop_duplicates(ROW)
@@ -115,7 +117,7 @@ def beside(
     the epoch that ``rule`` chooses, with ``std`` and ``seeds``; nan where nothing has been run. Where a cell
     was run with two recipes, such as two networks, the newer one counts: their means do not mix.
 
-    table: a name of ``TABLES``; "bias-..." are runs with the paper's correction and the true T.
+    table: a name of ``PAPER_TABLES``; "bias-..." are runs with the paper's correction and the true T.
 
     >>> rows = beside("main", mode="laptop", dataset="mnist").set_index(["noise", "method"])
     >>> float(rows.loc[("uniform-high", "tv"), "paper"])
@@ -258,7 +260,7 @@ def read_table(path: Path) -> pd.DataFrame:
     cannot be, and a second row of the same run.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # a spreadsheet begins it with a mark
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} is no text: {error}") from None
     lines = text.splitlines()
@@ -296,6 +298,8 @@ def read_table(path: Path) -> pd.DataFrame:
 def check_row(row: Mapping[str, Any], where: str) -> None:
     """Raise a ``ValueError`` that begins with ``where`` unless ``row`` has every column, with fitting values.
 
+    What was run must be an ``Experiment`` that is known here, spelled as we spell it.
+
     >>> check_row({"run": "banana"}, "a.json")
     Traceback (most recent call last):
         ...
@@ -307,6 +311,26 @@ def check_row(row: Mapping[str, Any], where: str) -> None:
         typed = isinstance(value, int | float if kind is float else kind) and not isinstance(value, bool)
         if not (typed and fits(value)):
             raise ValueError(f"{where}: {name} is {str(value)[:60]!r}, which is not {what}")
+    for name, ours in _spelled(*(row[name] for name in FIELDS), where=where).items():
+        if row[name] != ours:
+            raise ValueError(f"{where}: {name} is {row[name]!r}, which is spelled {ours!r} here")
+
+
+def _spelled(*fields: Any, where: str) -> dict[str, Any]:
+    """An experiment's fields as we spell them."""
+    from fdiv.experiments.experiment import Experiment  # which writes results, and so imports this module
+
+    try:
+        return asdict(Experiment(**dict(zip(FIELDS, fields, strict=True))).canonical())
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
+
+
+def _is_day(text: str) -> bool:
+    try:
+        return datetime.date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
 
 
 def _read(cell: str, kind: type) -> Any:

@@ -12,9 +12,15 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
-__all__ = ["Difference", "average_ranks", "critical_difference", "friedman", "paired_difference"]
+__all__ = [
+    "Difference",
+    "average_ranks",
+    "critical_difference",
+    "friedman",
+    "on_shared_seeds",
+    "paired_difference",
+]
 
 
 class Difference(NamedTuple):
@@ -51,6 +57,8 @@ def paired_difference(
     >>> f"{difference.mean:.4f} from {difference.low:.4f} to {difference.high:.4f}: {difference.verdict}"
     '0.0175 from 0.0023 to 0.0327: ahead'
     """
+    from scipy import stats  # slow to import
+
     a, b = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     if a.shape != b.shape or a.ndim != 1:
         raise ValueError(f"pairs need two lists of one length, but their shapes are {a.shape} and {b.shape}")
@@ -64,6 +72,23 @@ def paired_difference(
         return Difference(mean, float("nan"), float("nan"), 1)
     half = float(stats.t.ppf((1 + confidence) / 2, len(gaps) - 1) * stats.sem(gaps))
     return Difference(mean, mean - half, mean + half, len(gaps))
+
+
+def on_shared_seeds(runs: pd.DataFrame, methods: Sequence[str], column: str) -> pd.DataFrame:
+    """Return the mean of each method in each setting, over the seeds that all of ``methods`` were run with.
+
+    runs: a row per run, with columns ``dataset``, ``noise``, ``method``, ``seed``. Means over different seeds
+        are no pairs: a lucky seed would count for the one method that had it.
+    column: which number to average.
+
+    >>> cell = {"dataset": "digits", "noise": "uniform-low"}
+    >>> reached = [("ce", 0, 0.7), ("tv", 0, 0.8), ("tv", 1, 0.6)]
+    >>> runs = pd.DataFrame([cell | {"method": m, "seed": s, "accuracy": a} for m, s, a in reached])
+    >>> on_shared_seeds(runs, ["ce", "tv"], "accuracy").loc[("digits", "uniform-low")].to_dict()
+    {'ce': 0.7, 'tv': 0.8}
+    """
+    wide = runs.pivot_table(column, ["dataset", "noise", "seed"], "method", observed=True)
+    return wide.reindex(columns=list(methods)).dropna().groupby(level=["dataset", "noise"]).mean()
 
 
 def average_ranks(table: pd.DataFrame) -> pd.Series:
@@ -87,6 +112,8 @@ def friedman(table: pd.DataFrame) -> float:
     >>> round(friedman(pd.DataFrame({"a": range(9), "b": range(1, 10), "c": range(2, 11)})), 6)
     0.000123
     """
+    from scipy import stats  # slow to import
+
     whole = _whole(table)
     if whole.shape[1] < 3:
         raise ValueError(
@@ -105,6 +132,8 @@ def critical_difference(methods: int, settings: int, *, alpha: float = 0.05) -> 
     >>> round(critical_difference(4, 14), 2)  # the example of Demšar (2006)
     1.25
     """
+    from scipy import stats  # slow to import
+
     if methods < 2 or settings < 1:
         raise ValueError(f"{methods} methods in {settings} settings cannot be compared: 2 and 1 at least")
     if not 0 < alpha < 1:

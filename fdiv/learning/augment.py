@@ -142,7 +142,7 @@ def rotate(images: Tensor, degrees: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Augmentation:
-    """What is done to a batch: ``train`` is random, ``test`` is not, and both leave images of one size."""
+    """Two ways to prepare a batch: ``train`` is random, ``test`` is not; both give images of one size."""
 
     name: str
     train: Change

@@ -78,6 +78,22 @@ def check_values(z: Tensor, y: Tensor, prefix: str, ignore_index: int | None) ->
         raise ValueError(f"{prefix}labels hold {bad}, but must lie between 0 and {z.shape[1] - 1}")
 
 
+def check_sample_weight(weight: Any, count: int, look: bool) -> None:
+    """Refuse what is not a number for each of ``count`` labels; with ``look`` also values below 0 and inf."""
+    if not isinstance(weight, Tensor):
+        raise TypeError(f"sample_weight must be a tensor of numbers, not {type(weight).__name__}")
+    if weight.numel() != count:
+        raise ValueError(
+            f"sample_weight has {weight.numel()} numbers for {count} labels: give one for each, also where"
+            " labels are soft"
+        )
+    if look:
+        low, high = (end.item() for end in weight.detach().aminmax())
+        if not 0 <= low <= high < math.inf:
+            bad = low if not low >= 0 else high
+            raise ValueError(f"sample_weight holds {bad:g}, but must be finite numbers from 0 up")
+
+
 def warn_of_probabilities(z: Tensor) -> None:
     """Warn where every row is a distribution: then softmax was taken already."""
     z = z.detach()
@@ -153,16 +169,22 @@ def prior_of_labels(
     return counts / counts.sum()
 
 
+def rank(T: np.ndarray) -> int:
+    """Return the rank of T as single precision sees it, in which networks are trained."""
+    return int(np.linalg.matrix_rank(T, tol=np.linalg.norm(T, 2) * np.finfo(np.float32).eps))
+
+
 def is_singular(T: np.ndarray) -> bool:
     """Return whether T has no inverse worth the name."""
-    return not np.linalg.cond(T) < 1e12
+    return rank(T) < len(T)
 
 
 def inverse(T: np.ndarray) -> np.ndarray:
     """Return T^-1, with a warning where it magnifies errors, and a ``ValueError`` where there is none."""
     if is_singular(T):
-        rank = np.linalg.matrix_rank(T)
-        raise ValueError(f"T must be invertible, but has rank {rank} of {len(T)}: use a loss that needs no T")
+        raise ValueError(
+            f"T must be invertible, but has rank {rank(T)} of {len(T)}: use a loss that needs no T"
+        )
     condition = np.linalg.cond(T)
     if condition > 1e3:
         text = f"T has condition number {condition:.3g}: its inverse magnifies errors of T and of sampling"

@@ -25,6 +25,7 @@ import numpy as np
 import pandas as pd
 from tqdm.auto import tqdm
 
+from fdiv.arrays import refuse_mask
 from fdiv.datasets import own
 from fdiv.datasets.images import ImageFiles
 from fdiv.device import is_watched
@@ -33,6 +34,7 @@ from fdiv.names import printable
 from fdiv.noise.how_many import WrongLabels, from_logits
 
 LOPSIDED = 2.0  # from here on, the most frequent label against the rarest, total variation errs too often
+WARM_UP = 20  # epochs of cross-entropy, without which a class of a hundredth of the labels is never learnt
 DOUBTFUL = 0.6  # models that agree with fewer labels may have learnt nothing
 TRAINED_ON = 50_000  # rows of a fold; more would take long and tell little more about the labels
 SURE = 0.95
@@ -72,13 +74,10 @@ class CleaningReport:
         return self.labels.sort_values("look").head(n)
 
     def __str__(self) -> str:
-        worst = self.per_class.iloc[0]
-        lines = [
-            f"{self.wrong}.",
-            f"Worst is the label {worst['class']!r}: about {worst['wrong']:.0f} of {worst['labels']:.0f}.",
-            *(f"Note: {printable(note)}." for note in self.notes),
-        ]
-        return "\n".join(lines)
+        name, labels, wrong = self.per_class.loc[0, ["class", "labels", "wrong"]]
+        worst = f"Worst is the label {name!r}: about {wrong:.0f} of its {labels} seem to be wrong."
+        notes = [f"Note: {printable(note)}." for note in self.notes]
+        return "\n".join([f"{self.wrong}.", *([worst] if wrong >= 0.5 else []), *notes])
 
     def write(self, folder: str | Path = ".") -> tuple[Path, Path]:
         """Write the table and the page into ``folder``, both or none, and return their paths.
@@ -158,7 +157,8 @@ def clean(
         the labels, which a table and a folder with one folder per class do not need.
     label: the column of the labels, in a table or in the file of labels.
     estimator: a classifier of scikit-learn's kind; by default ``RobustClassifier`` with total variation, or
-        with generalised cross-entropy where one label is more than twice as frequent as another.
+        with cross-entropy and then generalised cross-entropy where one label is more than twice as
+        frequent as another.
     folds: each label is judged by a model that was trained without its fold.
     seed: of the folds and the models.
     progress: a bar with the time left; by default where somebody can see it.
@@ -178,14 +178,9 @@ def clean(
     notes = [*read.notes, *notes]
     names, y = np.unique(read.labels, return_inverse=True)
     folds = _checked_folds(folds, y)
-    logits = _out_of_sample(X, y, names, estimator, folds, seed, progress, resume, notes)
+    logits = _out_of_sample(X, y, len(names), estimator, folds, seed, progress, resume, notes)
+    notes += _doubts(logits, y, names)
     wrong = from_logits(logits, y, seed=seed)
-    agreed = 1 - wrong.disagreements / len(y)
-    if agreed < DOUBTFUL:
-        notes.append(
-            f"the models agree with only {agreed:.0%} of the labels: many are wrong, or the data tell too"
-            " little about them, and then neither the count nor the list is to be trusted"
-        )
     return CleaningReport(
         wrong, names, _table(wrong, names, y, read), _per_class(wrong, names, y), notes, read
     )
@@ -214,17 +209,13 @@ def _read(data: Any, labels: Any, label: str | None) -> own.OwnData:
         if isinstance(data[0], Path) or Path(data[0]).suffix.lower() in own.PICTURES:
             return own.from_pictures(data, np.asarray(labels))
         return own.from_table(pd.DataFrame({"text": list(data), "(label)": np.asarray(labels)}), "(label)")
-    array = (
-        data.detach().cpu().numpy()
-        if hasattr(data, "detach")
-        else data.toarray()
-        if hasattr(data, "toarray")
-        else data
-    )
-    return own.from_arrays(array, labels, kind="table")
+    return own.from_arrays(data.toarray() if hasattr(data, "toarray") else data, labels, kind="table")
 
 
 def _same_length(labels: Any, data: Any) -> None:
+    if not hasattr(labels, "__len__"):
+        raise ValueError(f"labels is {labels!r}, but must be a list or a vector, one for each example")
+    refuse_mask(labels)
     if len(labels) != len(data):
         raise ValueError(f"there are {len(labels)} labels for {len(data)} examples, but must be one for each")
 
@@ -249,7 +240,7 @@ def _checked_folds(folds: int, y: np.ndarray) -> int:
 def _out_of_sample(
     X: Any,
     y: np.ndarray,
-    names: np.ndarray,
+    K: int,
     estimator: Any,
     folds: int,
     seed: int,
@@ -263,22 +254,23 @@ def _out_of_sample(
 
     from fdiv.learning.estimator import RobustClassifier
 
-    K, counts = len(names), np.bincount(y)
+    counts = np.bincount(y)
     if estimator is None:
         lopsided = counts.max() > LOPSIDED * counts.min()
-        estimator = RobustClassifier("gce" if lopsided else "tv", random_state=seed)
+        options = {"loss": "gce", "warm_up": WARM_UP} if lopsided else {"loss": "tv"}
+        estimator = RobustClassifier(**options, random_state=seed)
     if isinstance(estimator, type) or not any(hasattr(estimator, n) for n in ("logits", "predict_proba")):
         raise ValueError(
             f"estimator is {estimator!r}, but must be a classifier with predict_proba, such as"
             " sklearn.linear_model.LogisticRegression()"
         )
-    given = names[y] if isinstance(estimator, RobustClassifier) else y  # its warnings name the classes
     rng = np.random.default_rng(seed)
     logits = np.empty((len(y), K))
     place = cache_folder() / "clean" / _digest(X, y, estimator, folds, seed)
     splits = list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(y, y))
     shown = is_watched() if progress is None else progress
-    said: list[str] = []
+    if len(y) - len(splits[0][1]) > TRAINED_ON:
+        notes.append(f"each model was trained on {TRAINED_ON} rows, drawn at random")
     for number, (train, judged) in enumerate(tqdm(splits, disable=not shown, desc="judging", unit="fold")):
         kept = place / f"{number}.npz"
         if resume and (found := _kept(kept, (len(judged), K))) is not None:
@@ -286,18 +278,38 @@ def _out_of_sample(
             continue
         if len(train) > TRAINED_ON:
             train = np.sort(rng.choice(train, TRAINED_ON, replace=False))
-            said.append(f"each model was trained on {TRAINED_ON} rows, drawn at random")
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            model = clone(estimator).fit(_take(X, train), given[train])
-            logits[judged] = _logits(model, _take(X, judged), np.unique(given))
-        said += [str(warning.message) for warning in caught if warning.category.__name__ == "Collapse"]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # ``_doubts`` looks at what came of it
+            model = clone(estimator).fit(_take(X, train), y[train])
+            logits[judged] = _logits(model, _take(X, judged), np.arange(K))
         if resume:
             _keep(kept, logits[judged])
-    notes += list(dict.fromkeys(said))[:3]
     for path in place.glob("*.npz"):  # the report is what stays
         path.unlink(missing_ok=True)
     return logits
+
+
+def _doubts(logits: np.ndarray, y: np.ndarray, names: np.ndarray) -> list[str]:
+    """Why the models might know too little to judge labels, a sentence each."""
+    answer, counts, doubts = logits.argmax(axis=1), np.bincount(y), []
+    lost = names[np.bincount(answer, minlength=len(names)) < counts / 10]
+    if len(lost):
+        some = ", ".join(map(repr, lost[:5].tolist())) + (
+            f" and {len(lost) - 5} more" if len(lost) > 5 else ""
+        )
+        doubts.append(
+            f"the models hardly ever answer {some}: what is said of these labels is not to be trusted"
+        )
+    agreed, frequent = (answer == y).mean(), counts.max() / len(y)
+    if agreed < DOUBTFUL or agreed <= frequent:
+        usual = (
+            f", no more than always saying {str(names[counts.argmax()])!r}" if agreed <= frequent else " only"
+        )
+        doubts.append(
+            f"the models agree with {agreed:.0%} of the labels{usual}: many are wrong, or the data tell too"
+            " little about them, and then neither the count nor the list is to be trusted"
+        )
+    return doubts
 
 
 def _logits(model: Any, X: Any, classes: np.ndarray) -> np.ndarray:

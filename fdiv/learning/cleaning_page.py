@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fdiv.learning.cleaning import CleaningReport
 
 TEMPLATE = Path(__file__).with_suffix(".html")
-SHOWN = 1000  # cards at most: what is beyond is in the table
+SHOWN = 1000  # cards at most; the others are in the table only
 THUMBNAIL = 128  # pixels
 LARGEST_MATRIX = 20  # classes of a T that is drawn
 
@@ -81,16 +81,11 @@ def thumbnail(path: Any) -> str:
 def _headline(report: CleaningReport) -> str:
     wrong, n = report.wrong, len(report.labels)
     text = (
-        f"About <b>{wrong.count:.0f}</b> of {n} labels seem to be wrong ({wrong.count / n:.1%}). If labels"
-        " err by"
-        f" class, chance alone lets it lie between <b>{wrong.low:.0f}</b> and <b>{wrong.high:.0f}</b>; the"
-        " faults of"
-        " the models come on top."
+        f"About <b>{wrong.count:.0f}</b> of {n} labels seem to be wrong ({wrong.count / n:.1%}); chance alone"
+        f" would let this be <b>{wrong.low:.0f}</b> to <b>{wrong.high:.0f}</b>, and the models err, too."
     )
     if wrong.disagreements > wrong.high:
-        text += (
-            f" The models would change {wrong.disagreements}, which is the count if they are always right."
-        )
+        text += f" They would change {wrong.disagreements}, which is the count if they are always right."
     return text
 
 

@@ -59,6 +59,7 @@ def _text_columns(X: Any) -> list[Any]:
     """The columns of a DataFrame that hold no numbers; one that cannot be spelled out is refused."""
     if not isinstance(X, pd.DataFrame):
         return []
+    X = X.infer_objects()  # a column of Python's numbers is one of numbers
     texts = [name for name in X if not pd.api.types.is_numeric_dtype(X[name]) or X[name].dtype == bool]
     for name in texts:
         column = X[name]
@@ -93,6 +94,9 @@ def _numbers(X: Any, texts: list[Any]) -> np.ndarray:
         names = list(X.columns)
         if not names:
             return np.empty((len(X), 0))
+        for name, kind in X.infer_objects().dtypes.items():
+            if not pd.api.types.is_numeric_dtype(kind) or pd.api.types.is_complex_dtype(kind):
+                raise ValueError(f"column {name!r} of X holds {kind}, but must hold real numbers")
     numbers = check_array(X, dtype=np.float64, ensure_all_finite=False, ensure_min_features=1)
     bad = ~np.isfinite(numbers)
     if bad.any():

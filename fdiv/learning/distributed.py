@@ -57,11 +57,10 @@ class World:
     def whole(self, own: Tensor, count: int) -> Tensor:
         """All ``count`` rows, of which each process gives its part.
 
-        The own rows stay part of the graph; those of others are constants. A loss of the whole batch has, on
-        process r, the gradient along the weights' influence on the rows of r. These gradients *sum* to that
-        of one process with the whole batch, and DistributedDataParallel takes their *mean*: so the loss must
-        be multiplied by ``size`` before ``backward``. No loss then needs to be a mean over examples (DMI's
-        determinant and the plug-in's table are none), and parts of unequal size need no weights.
+        Only our own rows carry gradients; the rows of others are constants. Summed over the processes, these
+        gradients equal the gradient of one process with the whole batch. DistributedDataParallel takes their
+        *mean*: so the loss must be multiplied by ``size`` before ``backward``. A loss then need not be a mean
+        over examples (DMI's determinant and the plug-in's table are none), and unequal parts need no weights.
         """
         if self.size == 1:
             return own

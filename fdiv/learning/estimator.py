@@ -35,13 +35,15 @@ from sklearn.utils.validation import (
 )
 from torch import Tensor, nn
 
+from fdiv.arrays import as_array
 from fdiv.device import pick_device, usable
 from fdiv.learning.checks import is_singular
-from fdiv.learning.columns import Columns
+from fdiv.learning.columns import LARGEST, Columns
 from fdiv.learning.losses import CrossEntropy, NoisyLabelLoss
-from fdiv.learning.methods import METHODS, build_loss, needs_transition
+from fdiv.learning.methods import CORRECTIONS, METHODS, build_loss, needs_transition
 from fdiv.learning.recommend import UNBALANCED, advise, look
-from fdiv.theory.robustness import lost_classes
+from fdiv.names import choose
+from fdiv.theory.robustness import largest_safe_gap
 
 __all__ = ["Collapse", "RobustClassifier"]
 
@@ -49,6 +51,9 @@ WHOLE = 64  # up to so many rows a batch is the whole table, in double precision
 STEPS = 600  # at least so many steps, with as many epochs as that takes
 EPOCHS = 60
 VALIDATED, SHARE = 100, 0.2  # from so many rows on so many labels are set aside
+MOST_LABELS = 1000  # from here on labels that most rows have for themselves are no classes
+MOST_WEIGHTS = 2**28  # of a network: in double precision 2 GB, and Adam takes four times that
+FLOOR = 0.4  # how often "auto" answers a class at least, against how often it is a label
 WARMED_UP = ("warm", "dmi")  # the families of methods that start from cross-entropy
 
 
@@ -60,7 +65,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
     """A network for tables, trained so that wrong labels are not learnt by heart.
 
     loss: "auto" for what ``fdiv.recommend`` says; a name in ``fdiv.learning.METHODS`` ("tv", "kl", "ce",
-        "gce", "elr", "flc", ...); or a loss, called with logits and labels.
+        "gce", "elr", "flc", ...); or an ``nn.Module`` that makes one number of logits and labels.
     module: None for a network with the layers ``hidden``; an ``nn.Module`` from columns to logits, whose
         weights are where training starts; or a function of the numbers of columns and of classes that makes
         one. Columns are standardised and text columns spelled out before, see ``fdiv.learning.columns``.
@@ -79,8 +84,9 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
 
     Attributes of a fitted classifier: ``classes_``; ``n_features_in_``, ``feature_names_in_``; ``module_``,
     the network; ``loss_``; ``transition_``, the T that was used, or None; ``history_``, a row per epoch;
-    ``best_epoch_``; ``chosen_``, the name of the loss; ``diagnosis_``, sentences about what was decided and
-    what looks wrong.
+    ``best_epoch_``; ``shift_``, what is added to the logits of ``module_`` so that "auto" gives no class up
+    (0 for any other loss); ``chosen_``, the name of the loss; ``diagnosis_``, sentences about what was
+    decided and what looks wrong.
 
     Probabilities of a robust loss are those of the *clean* label, as the network sees it; divergences make
     them surer than they should be.
@@ -93,6 +99,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
 
     classes_: np.ndarray
     diagnosis_: list[str]
+    transition_: Any
 
     def __init__(
         self,
@@ -139,16 +146,8 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         self.diagnosis_, self.transition_ = [], None
         options = self._options(numbers, labels, weight, seed)
         self._train(numbers, labels, weight, seed, **options)
-        lost = self._lost(numbers, labels) if self.loss == "auto" and self.chosen_ != "ce" else 0
-        if lost:
-            robust = dict(self.__dict__)
-            self._train(numbers, labels, weight, seed, loss="ce", correction="none")
-            if self._lost(numbers, labels) < lost:
-                self.diagnosis_.append(
-                    f"{robust['chosen_']} lost {lost} classes: cross-entropy took its place"
-                )
-            else:
-                self.__dict__.update(robust)
+        if isinstance(self.loss, str) and self.loss == "auto":
+            self._answer_every_class(numbers, labels)
         self._say_what_looks_wrong(numbers, labels)
         return self
 
@@ -166,7 +165,8 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
     def logits(self, X: Any) -> np.ndarray:
         """Return the scores before softmax, for each row; unlike probabilities they do not saturate."""
         check_is_fitted(self)
-        return self._forward(self._tensor(self._columns.transform(self._checked(X, reset=False)))).numpy()
+        X = self._checked(_plain(X), reset=False)
+        return self._forward(self._tensor(self._columns.transform(X))).numpy()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -187,6 +187,8 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
             return X
         try:
             return validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
+        except OverflowError:
+            raise ValueError(f"X holds a number beyond {LARGEST:g}: rescale it, or leave it out") from None
         except ValueError as error:
             if "could not convert string" not in str(error):
                 raise
@@ -200,17 +202,24 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 "RobustClassifier requires y to be passed, but the target y is None: pass the labels"
             )
+        X, y, sample_weight = _plain(X), _plain(y), _plain(sample_weight)
         self._checked(X, reset=True)
         y = _labels(y)
         check_consistent_length(X, y)
         weight = None
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
+            weight = weight / (weight.max(initial=0) or 1)  # the sum of huge weights would be infinite
         used = y if weight is None else y[weight > 0]
         names = np.unique(used)
         if len(names) < 2:
             found = f"one class only, {str(names[0])!r}" if len(names) else "no label of positive weight"
             raise ValueError(f"y has {found}, but a classifier needs two: check the column of the labels")
+        if len(names) > max(MOST_LABELS, len(used) / 2):
+            raise ValueError(
+                f"y has {len(names)} different labels in {len(used)} rows, such as {str(names[0])!r}: these"
+                " name the rows and are no classes"
+            )
         labels = np.searchsorted(names, used)
         if weight is not None:
             X, weight = _take(X, weight > 0), weight[weight > 0]
@@ -235,7 +244,13 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         else:
             method = self.loss if isinstance(self.loss, nn.Module) else METHODS.name_of(self.loss)
             self.chosen_ = method if isinstance(method, str) else type(method).__name__
-            found, evidence = {"loss": method, "correction": self.correction}, None
+            correction = choose("correction", self.correction, CORRECTIONS)
+            if correction != "none" and not isinstance(method, str):
+                raise ValueError(
+                    f"correction {correction!r} is for a divergence by its name, such as loss='kl': build the"
+                    f" {self.chosen_} with its own"
+                )
+            found, evidence = {"loss": method, "correction": correction}, None
         if isinstance(found["loss"], str) and needs_transition(found["loss"], found["correction"]):
             if self.transition is not None:
                 evidence = None
@@ -263,6 +278,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         """Build network and loss, and train them."""
         with _seeded(seed):
             K, n = len(self.classes_), len(labels)
+            self.shift_ = np.zeros(K)
             prior = np.bincount(labels, weight, minlength=K)
             self._dtype = torch.float64 if n <= WHOLE and self.module is None else torch.float32
             self._device = usable(self.device, "device") if self.device is not None else pick_device()
@@ -278,14 +294,19 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
             loop.run(self.loss_, max(loop.epochs - warm_up, 1), stage)
         self.history_, self.best_epoch_ = pd.DataFrame(loop.history), loop.best
 
-    def _lost(self, numbers: np.ndarray, labels: np.ndarray) -> int:
-        """How many classes are predicted less than a tenth as often as they are labels."""
-        K, predicted = len(self.classes_), self._forward(self._tensor(numbers)).argmax(1).numpy()
-        return int((np.bincount(predicted, minlength=K) < np.bincount(labels, minlength=K) / 10).sum())
+    def _answer_every_class(self, numbers: np.ndarray, labels: np.ndarray) -> None:
+        """Raise the logits of classes that are answered too rarely, and say so."""
+        z = self._forward(self._tensor(numbers)).numpy()
+        self.shift_ = raised(z, labels, FLOOR)
+        for k in np.flatnonzero(self.shift_):
+            self.diagnosis_.append(
+                f"class {self.classes_[k]} was answered less than {FLOOR:g} times as often as it is a label:"
+                f" its logit was raised by {self.shift_[k]:.2g}"
+            )
 
     def _share(self, n: int) -> float:
         share = self.validation if self.validation is not None else SHARE * (n >= VALIDATED)
-        if not 0 <= share < 1:
+        if not _is_number(share) or not 0 <= share < 1:
             raise ValueError(f"validation is {share!r}, but must be a share from 0 up to below 1")
         return share
 
@@ -298,41 +319,60 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
     def _network(self, columns: int, K: int) -> nn.Module:
         """The network to train, on its device; a module of the user's is copied."""
         if self.module is None:
-            widths = [columns, *(_whole("hidden", width, 1) for width in self.hidden)]
+            widths = self._widths(columns, K)
             layers: list[nn.Module] = []
             for a, b in pairwise(widths):
                 layers += [nn.Linear(a, b, dtype=self._dtype), nn.ReLU()]
-            made: Any = nn.Sequential(*layers, nn.Linear(widths[-1], K, dtype=self._dtype))
+            made: Any = nn.Sequential(*layers[:-1])  # the last layer gives logits
         elif isinstance(self.module, nn.Module):
             made = copy.deepcopy(self.module)
-        else:
+        elif callable(self.module):
             made = self.module(columns, K)
+        else:
+            raise ValueError(
+                f"module is {self.module!r}, but must be an nn.Module, or a function of the numbers of"
+                " columns and of classes that makes one"
+            )
         if not isinstance(made, nn.Module):
             raise ValueError(f"module must make an nn.Module, but made {type(made).__name__}")
         if not any(p.requires_grad for p in made.parameters()):
             raise ValueError("module has no parameter to train: unfreeze one, or leave module out")
         made = made.to(self._device)
         try:
-            found = tuple(made.eval()(torch.zeros(2, columns, dtype=self._dtype, device=self._device)).shape)
-        except RuntimeError as error:
+            found = made.eval()(torch.zeros(2, columns, dtype=self._dtype, device=self._device))
+        except Exception as error:  # of whatever kind: the module is the user's
             raise ValueError(
-                f"module cannot take rows of {columns} numbers ({str(error).splitlines()[0]}): build it for"
-                " that many, as the function module(columns, classes) can"
+                f"module cannot take rows of {columns} numbers ({_first_line(error)}): build it for that"
+                " many, as the function module(columns, classes) can"
             ) from None
-        if found != (2, K):
+        if not isinstance(found, Tensor) or found.shape != (2, K):
+            what = tuple(found.shape) if isinstance(found, Tensor) else type(found).__name__
             raise ValueError(
-                f"module gives {found} for 2 rows, but there are {K} classes: it must give (rows, {K}) logits"
+                f"module gives {what} for 2 rows, but there are {K} classes: it must give (rows, {K}) logits"
             )
         return made
+
+    def _widths(self, columns: int, K: int) -> list[int]:
+        """The widths of all layers, from the columns to the classes."""
+        if not isinstance(self.hidden, list | tuple | np.ndarray):
+            raise ValueError(f"hidden is {self.hidden!r}, but must be the widths of layers, such as (128,)")
+        widths = [columns, *(_whole("hidden", width, 1) for width in self.hidden), K]
+        weights = sum(a * b for a, b in pairwise(widths))
+        if weights > MOST_WEIGHTS:
+            raise ValueError(
+                f"hidden is {self.hidden!r}, which makes a network of {weights:.1g} weights: at most"
+                f" {MOST_WEIGHTS:.1g} are possible"
+            )
+        return widths
 
     def _loss(self, method: Any, correction: str, prior: np.ndarray, examples: int) -> Any:
         """The loss to minimise, new for this training."""
         if isinstance(method, str):
             given: Any = prior
-            if METHODS[method].takes_correction and (lost := lost_classes(method, prior)):
+            if METHODS[method].takes_correction and (lost := _might_be_lost(method, prior)):
                 names = ", ".join(str(self.classes_[k]) for k in lost)
                 self.diagnosis_.append(
-                    f"labels are so unbalanced that {method} would give up class {names}: label_prior is"
+                    f"labels are so unbalanced that {method} might give up class {names}: label_prior is"
                     " 'balanced'"
                 )
                 given = "balanced"
@@ -343,6 +383,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
                 loss.barrier = 0.0  # which would draw predictions to the shares of the noisy labels
         else:
             loss = copy.deepcopy(method)
+            _try(copy.deepcopy(loss), len(prior), self._dtype)
         if isinstance(loss, NoisyLabelLoss):
             loss.check = False  # labels are classes, and the objective is looked at after each epoch
         return loss.to(self._device)
@@ -355,12 +396,12 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         self.module_.eval()
         with torch.inference_mode():
             parts = [self.module_(part.to(self._device)).cpu() for part in X.split(8192)]
-        return torch.cat(parts).double()
+        return torch.cat(parts).double() + torch.as_tensor(self.shift_)
 
     # ------------------------------------------------------------------ what is said
 
     def _say_what_looks_wrong(self, numbers: np.ndarray, labels: np.ndarray) -> None:
-        """Classes with few labels; what the loss says about its predictions, as a warning, too."""
+        """Note classes with few labels, and the diagnosis of the loss, which is a warning as well."""
         counts = np.bincount(labels)
         small = [f"{self.classes_[k]} ({counts[k]})" for k in np.flatnonzero(counts < 5)]
         if small:
@@ -377,7 +418,8 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         """The sentence, and the names of the classes in it where these are not their numbers."""
         if np.array_equal(self.classes_, np.arange(len(self.classes_))):
             return sentence
-        numbers = sorted({int(k) for k in re.findall(r"\b\d+\b", sentence)} & set(range(len(self.classes_))))
+        said = re.findall(r"\b\d+\b(?! more)", sentence)
+        numbers = sorted({int(k) for k in said} & set(range(len(self.classes_))))
         names = ", ".join(f"{k} is {str(self.classes_[k])!r}" for k in numbers)
         return f"{sentence} (class {names})"
 
@@ -462,6 +504,11 @@ class _Loop:
                 more |= {"peer_logits": self.model(X[peers]), "peer_labels": y[others]}
             adam.zero_grad(set_to_none=True)
             value = loss(self.model(X[index]), y[index], **more)
+            if value.ndim:
+                raise ValueError(
+                    f"loss {type(loss).__name__} gives numbers of shape {tuple(value.shape)}, but must give"
+                    " one: build it with reduction='mean'"
+                )
             value.backward()
             adam.step()
             total += value.detach()
@@ -501,6 +548,32 @@ def _more(loss: Any, index: Tensor, w: Tensor | None) -> dict[str, Any]:
 # ---------------------------------------------------------------------- pieces
 
 
+def _plain(x: Any) -> Any:
+    """``x`` as scikit-learn takes it: a tensor as an array, and nothing that would lose a mask."""
+    return as_array(x) if isinstance(x, Tensor | np.ma.MaskedArray) else x
+
+
+def _try(loss: nn.Module, K: int, dtype: torch.dtype) -> None:
+    """Refuse a loss of the user's that does not make one number of logits and labels."""
+    if isinstance(loss, NoisyLabelLoss):
+        return  # these say themselves what does not fit
+    z = torch.zeros(K + 1, K, dtype=dtype, requires_grad=True)
+    name = type(loss).__name__
+    try:
+        value = loss(z, torch.arange(K + 1) % K)
+    except Exception as error:  # of whatever kind: the loss is the user's
+        raise ValueError(
+            f"loss {name} cannot take {K} logits a row and a vector of labels ({_first_line(error)}): pass"
+            " one that can, such as nn.CrossEntropyLoss(), or a name such as 'tv'"
+        ) from None
+    if not isinstance(value, Tensor) or not value.requires_grad:
+        raise ValueError(f"loss {name} gives {value!r}, but must give a tensor that has a gradient")
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)
+
+
 def _labels(y: Any) -> np.ndarray:
     """``y`` as a vector of labels that compare with each other, none of them missing."""
     if isinstance(y, list | tuple):  # of which NumPy would make texts
@@ -528,6 +601,40 @@ def _labels(y: Any) -> np.ndarray:
     return y
 
 
+def raised(z: np.ndarray, labels: np.ndarray, floor: float) -> np.ndarray:
+    """Return what to add to the logits ``z``, so that no class is answered too rarely.
+
+    Each class is the largest logit of at least ``floor`` times as many rows as have its label, but for a row
+    or two that several raised classes compete for. A class that is answered often enough gets 0.
+
+    >>> z = np.array([[3.0, 0.0], [3.0, 1.0], [3.0, 2.0], [3.0, 0.5]])
+    >>> shift = raised(z, np.array([0, 0, 1, 1]), 0.5)
+    >>> (z + shift).argmax(1)
+    array([0, 0, 1, 0])
+    """
+    K = z.shape[1]
+    shift, fewest = np.zeros(K), np.ceil(floor * np.bincount(labels, minlength=K)).astype(int)
+    for _ in range(100):  # as in an auction: what one class gains another loses, and bids again
+        few = np.flatnonzero(np.bincount((z + shift).argmax(1), minlength=K) < fewest)
+        for k in few:
+            behind = np.delete(z + shift, k, axis=1).max(1) - (z[:, k] + shift[k])
+            shift[k] += np.partition(behind, fewest[k] - 1)[fewest[k] - 1] + 1e-6
+        if not len(few):
+            return shift
+    missing = [np.maximum(fewest - np.bincount((z + s).argmax(1), minlength=K), 0).sum() for s in (0, shift)]
+    return shift if missing[1] < missing[0] else np.zeros(K)
+
+
+def _might_be_lost(divergence: str, prior: np.ndarray) -> list[int]:
+    """The classes so frequent that a divergence may give them up, if up to a quarter of labels are wrong.
+
+    With a share e of wrong labels, an example of class y is answered as long as y is more frequent than the
+    rarest class by less than (1 - 2e) times what clean labels allow, see ``peer_weight``.
+    """
+    safe = largest_safe_gap(divergence)
+    return np.flatnonzero(2 * (prior - prior.min()) >= safe).tolist() if safe < 1 else []
+
+
 def _take(X: Any, kept: Any) -> Any:
     """The rows of ``X`` that are kept."""
     if isinstance(X, pd.DataFrame):
@@ -549,9 +656,12 @@ def _whole(name: str, value: Any, least: int) -> int:
     return int(value)
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+
+
 def _number(name: str, value: Any, where: str) -> float:
-    known = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not known or not 0 <= value < math.inf or (where == "above 0" and value == 0):
+    if not _is_number(value) or not 0 <= value < math.inf or (where == "above 0" and value == 0):
         raise ValueError(f"{name} is {value!r}, but must be a number {where}")
     return float(value)
 

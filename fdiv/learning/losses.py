@@ -35,6 +35,7 @@ from fdiv.learning.checks import (
     Constant,
     check_labels,
     check_logits,
+    check_sample_weight,
     check_soft_labels,
     check_values,
     checked_barrier,
@@ -45,6 +46,7 @@ from fdiv.learning.checks import (
     is_singular,
     labels_are_floats,
     prior_of_labels,
+    rank,
     warn_of_probabilities,
 )
 from fdiv.names import choose
@@ -118,6 +120,12 @@ class NoisyLabelLoss(nn.Module):
         loop that has checked its labels once may set it to False; shapes and dtypes are checked regardless.
         In a graph that is compiled or exported no values are looked at.
     needs_peers: whether ``forward`` must be given a second and a third mini-batch.
+
+    >>> class MeanAbsoluteError(NoisyLabelLoss):
+    ...     def _rows(self, batch):
+    ...         return 2 - 2 * batch.z.softmax(1).gather(1, batch.y[:, None])[:, 0]
+    >>> MeanAbsoluteError(num_classes=2)(torch.zeros(3, 2), torch.tensor([0, 1, 1]))
+    tensor(1.)
     """
 
     needs_peers: bool = False
@@ -154,11 +162,11 @@ class NoisyLabelLoss(nn.Module):
             two classes one column is enough, the score of class 1 above class 0.
         labels: the noisy labels, integers from 0 to K - 1, or probabilities of the shape of the logits.
         peer_logits, peer_labels: inputs of a second and labels of a third mini-batch, where ``needs_peers``.
-        sample_weight: how much each label counts, from 0 up, shaped as the labels.
+        sample_weight: how much each label counts, from 0 up, shaped as the labels; one number for a soft one.
         """
         batch, peers = self._batch(logits, labels), self._peers(peer_logits, peer_labels)
         if sample_weight is not None:
-            batch = _weighted(batch, sample_weight)
+            batch = _weighted(batch, sample_weight, self._looks())
         if self._first_call and self._looks():
             self._first_call = False
             warn_of_probabilities(batch.z)
@@ -181,7 +189,7 @@ class NoisyLabelLoss(nn.Module):
         """To be called when ``epoch`` of ``epochs``, counted from 0, begins; only a schedule listens."""
 
     def memory(self) -> dict[str, Tensor]:
-        """Return what training has taught this loss, for a checkpoint; empty for most."""
+        """Return the state that this loss has gathered in training, for a checkpoint; empty for most."""
         return {name: tensor.detach().clone() for name, tensor in self.named_buffers()}
 
     def remember(self, memory: Mapping[str, Tensor]) -> None:
@@ -198,10 +206,12 @@ class NoisyLabelLoss(nn.Module):
     def diagnose(self, logits: Tensor, labels: Tensor) -> list[str]:
         """What looks wrong with the predictions of a set, in sentences, judged by its noisy labels alone.
 
-        A class seems to have collapsed if it is predicted less than a tenth as often as it is a label. The
-        classes seem permuted, which no D_f can tell, if P/Q in a predicted row is larger for another label
-        than for its own, by three standard errors; uniform noise and flips within pairs with e1 + e2 < 1 do
-        not do that to correct predictions.
+        A class seems to have collapsed if it is predicted less than a tenth as often as it is a label. Where
+        none has, one seems crowded if its labels are rarer than those of other classes on the mean and it is
+        predicted more than twice as often, by three standard errors: noise that strikes all alike makes rare
+        labels more frequent. The classes seem permuted, which no D_f can tell, if P/Q in a predicted row is
+        larger for another label than for its own, by three standard errors; uniform noise and flips within
+        pairs with e1 + e2 < 1 do not do that to correct predictions.
         """
         batch = self._batch(logits.detach(), labels)
         counts = slice(None) if batch.w is None else batch.w > 0
@@ -228,6 +238,14 @@ class NoisyLabelLoss(nn.Module):
                 f"collapsed: class {_listing(lost)} {rarely};"
                 " warm up longer with cross-entropy, or lower the learning rate"
             )
+        predicted, given = table.sum(1), table.sum(0)
+        many = (given < given.mean()) & (predicted > 2 * given + 3 * given.sqrt())
+        if not found and many.any():
+            crowded = _listing(many.nonzero().ravel().tolist())
+            found.append(
+                f"crowded: class {crowded} is predicted more than twice as often as it is a label, though its"
+                " labels are rare and wrong ones among them likely; compare with cross-entropy, or with gce"
+            )
         if moved:
             found.append(
                 f"permuted: predictions go more with other labels than their own (class {_listing(moved)});"
@@ -236,7 +254,7 @@ class NoisyLabelLoss(nn.Module):
         return found
 
     def extra_repr(self) -> str:
-        """The options, and a checksum of matrices: what reads alike is alike."""
+        """Return the options, with a checksum for a matrix, so that losses that print alike are alike."""
         shown = {
             name: value.name if isinstance(value, Divergence) else value
             for name, value in vars(self).items()
@@ -395,11 +413,11 @@ class _ProductLoss(NoisyLabelLoss):
         raise NotImplementedError
 
     def _joint(self, v: Tensor, y: Tensor) -> Tensor:
-        """What E_P is taken of, for each row."""
+        """Return for each row the term that is averaged over the joint distribution P."""
         raise NotImplementedError
 
     def _dual(self, v: Tensor) -> Tensor:
-        """What E_Q is taken of, elementwise."""
+        """Return for each entry the term that is averaged over the product distribution Q."""
         raise NotImplementedError
 
     def _loss(self, batch: Batch, peers: Batch | None) -> Tensor:
@@ -902,7 +920,7 @@ class ForwardCorrection(NoisyLabelLoss):
         super().__init__(len(T), **options)
         if is_singular(T):
             warnings.warn(
-                f"T has rank {np.linalg.matrix_rank(T)} of {len(T)}, so that different clean posteriors look"
+                f"T has rank {rank(T)} of {len(T)}, so that different clean posteriors look"
                 " the same in noisy labels: classes will be confused; use a loss that needs no T",
                 RuntimeWarning,
                 stacklevel=2,
@@ -1136,11 +1154,10 @@ def _soft_joint(h: Tensor, batch: Batch) -> Tensor:
     return h.T @ _label_table(batch, h.shape[1]) / total
 
 
-def _weighted(batch: Batch, sample_weight: Tensor) -> Batch:
+def _weighted(batch: Batch, sample_weight: Tensor, look: bool) -> Batch:
     """The batch, each row of which counts ``sample_weight`` times as much."""
+    check_sample_weight(sample_weight, len(batch.z), look)
     own = sample_weight.flatten().to(batch.z)
-    if own.shape != batch.y.shape:
-        raise ValueError(f"sample_weight has {len(own)} numbers for {len(batch.y)} labels: give one for each")
     return batch._replace(w=own if batch.w is None else batch.w * own)
 
 
@@ -1182,7 +1199,7 @@ def _nearest_distribution(w: Tensor) -> Tensor:
 
 
 def _partners(table: Tensor) -> list[int]:
-    """For each predicted class its own label, or the one that goes with it better, beyond chance.
+    """Return for each predicted class its own label, or another that clearly goes with it better.
 
     table: how often class k (row) was predicted where the label was j (column).
     """

@@ -200,7 +200,7 @@ def fast_net(
 
 
 def _passing_on(inputs: int, outputs: int) -> nn.Conv2d:
-    """A convolution of 3 x 3 whose first ``inputs`` maps begin as those it is given, the others at random."""
+    """Return a 3 x 3 convolution that starts as a copy of its inputs; its further maps start at random."""
     convolution = nn.Conv2d(inputs, outputs, kernel_size=3, padding=1, bias=False)
     kept = min(inputs, outputs)
     with torch.no_grad():
@@ -241,8 +241,8 @@ def looks_at_data(model: nn.Module) -> bool:
 class PreActBlock(nn.Module):
     """A residual unit with full pre-activation: x + conv(act(conv(act(x)))), where act is BN and then ReLU.
 
-    activated_shortcut: whether the shortcut starts from act(x) in place of x. He et al. let it where the
-        network begins (their appendix); where the shortcut is a convolution it does in every implementation.
+    activated_shortcut: whether the shortcut starts from act(x) in place of x. True for the
+        network's first block (He et al., appendix). A shortcut that is a convolution always starts there.
     """
 
     def __init__(self, inputs: int, outputs: int, stride: int, activated_shortcut: bool) -> None:

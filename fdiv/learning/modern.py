@@ -21,11 +21,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from scipy.optimize import minimize
 from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
-from fdiv.learning.checks import is_singular
+from fdiv.learning.checks import is_singular, rank
 from fdiv.learning.losses import Batch, NoisyLabelLoss, _nearest_distribution, _over_labels
 from fdiv.names import Registry, choose
 from fdiv.noise.matrices import transition
@@ -360,7 +359,7 @@ class EpsilonSoftmax(_Pointwise):
     def _each(self, z: Tensor, y: Tensor) -> Tensor:
         log_p = _log_p(z, y)
         predicted = z.argmax(1) == y
-        # log((p + m) / (m + 1)) of a predicted label, whose p is at least 1/K: elsewhere it would end in -inf
+        # log((p + m) / (m + 1)), only where the label is the predicted class: there p >= 1/K keeps it finite
         raised = torch.log1p(torch.expm1(torch.where(predicted, log_p, 0)) / (self.m + 1))
         log_output = torch.where(predicted, raised, log_p - math.log1p(self.m))
         least = math.log(self.floor) if self.floor else -math.inf
@@ -474,7 +473,7 @@ def clean_posterior(logits: Tensor, T: Any) -> Tensor:
     """
     T = transition(T)
     if is_singular(T):
-        raise ValueError(f"T must be invertible, but has rank {np.linalg.matrix_rank(T)} of {len(T)}")
+        raise ValueError(f"T must be invertible, but has rank {rank(T)} of {len(T)}")
     noisy = logits.softmax(1, dtype=torch.promote_types(logits.dtype, torch.float32))
     return _nearest_distribution(noisy @ torch.as_tensor(np.linalg.inv(T)).to(noisy))
 
@@ -483,9 +482,9 @@ class ELR(NoisyLabelLoss):
     """Early-learning regularisation CE + l mean log(1 - <t, p>) (Liu et al., NeurIPS 2020).
 
     t is the running mean of the example's own predictions, b t + (1 - b) p, kept in the buffer ``targets``,
-    which is in the ``state_dict`` and takes no gradient. As in the authors' code p is kept within
-    [1e-4, 1 - 1e-4] and t starts at 0, without a correction for that. ``objective`` is that of cross-entropy,
-    as examples of another set have no t.
+    which ``memory()`` returns and which takes no gradient. As in the authors' code p is kept within
+    [1e-4, 1 - 1e-4] and t starts at 0, without a correction for that. Examples of another set have no t:
+    ``objective`` takes their prediction itself, which t tends to as the predictions settle.
 
     num_classes: K.
     examples: how many training examples there are, which are numbered from 0.
@@ -509,19 +508,18 @@ class ELR(NoisyLabelLoss):
         self.beta = _between("beta", beta, 0, 1)
         self.strength = _between("strength", strength, 0, math.inf)
         self.targets: Tensor
-        self.register_buffer("targets", torch.zeros(examples, num_classes))
+        self.register_buffer("targets", torch.zeros(examples, num_classes), persistent=False)
         self._index: Tensor | None = None
 
     def forward(
         self, logits: Tensor, labels: Tensor, *peers: Any, index: Tensor | None = None, **named: Any
     ) -> Tensor:
-        """The loss of a mini-batch; in training mode the running means of its examples move.
+        """The loss of a mini-batch; in training mode, with gradients on, the means of its examples move.
 
         logits, labels, peers: as for every loss.
-        index: the numbers of the examples among all training examples, none of them twice.
+        index: the numbers of the examples among all training examples, none of them twice; where a label
+            belongs to a pixel, each pixel is an example.
         """
-        if index is None or index.shape != labels.shape[:1]:
-            raise ValueError("ELR needs the number of each training example: pass index, as long as labels")
         self._index = index
         try:
             return super().forward(logits, labels, *peers, **named)
@@ -529,18 +527,43 @@ class ELR(NoisyLabelLoss):
             self._index = None
 
     def _loss(self, batch: Batch, peers: Batch | None) -> Tensor:
-        z, y, w = batch
-        p = z.softmax(1).clamp(1e-4, 1 - 1e-4)
-        target = self.targets[self._index].to(z.dtype)
-        if self.training:
-            now = p.detach() / p.detach().sum(1, keepdim=True)
-            target = self.beta * target + (1 - self.beta) * now
-            self.targets[self._index] = target.to(self.targets.dtype)
-        early = torch.log(1 - (target * p).sum(1))
-        return self._reduce(-_log_p(z, y) + self.strength * early, w)
+        (z, y, w), index = batch, self._checked_index(len(batch.z))
+        p = _inside(z)
+        target = self.targets[index].to(z.dtype)
+        if self._learns():
+            target = self.beta * target + (1 - self.beta) * _shares(p)
+            self.targets[index] = target.to(self.targets.dtype)
+        return self._reduce(self._towards(target, p, z, y), w)
+
+    def _checked_index(self, count: int) -> Tensor:
+        index, last = self._index, len(self.targets) - 1
+        if not isinstance(index, Tensor) or index.dtype != torch.int64 or index.numel() != count:
+            raise ValueError(
+                "ELR needs the number of each training example: pass index, a tensor of int64 as long as"
+                " labels"
+            )
+        if self._looks():
+            low, high = (int(end) for end in index.aminmax())
+            if not 0 <= low <= high <= last:
+                bad = low if low < 0 else high
+                raise ValueError(f"index holds {bad}, but examples are numbered from 0 to {last}")
+        return index.flatten()
 
     def _objective(self, batch: Batch) -> Tensor:
-        return -nn.functional.cross_entropy(batch.z, batch.y)
+        z, y, _ = batch
+        p = _inside(z)
+        return -self._towards(_shares(p), p, z, y).mean()
+
+    def _towards(self, target: Tensor, p: Tensor, z: Tensor, y: Tensor) -> Tensor:
+        return -_log_p(z, y) + self.strength * torch.log(1 - (target * p).sum(1))
+
+
+def _inside(z: Tensor) -> Tensor:
+    return z.softmax(1).clamp(1e-4, 1 - 1e-4)
+
+
+def _shares(p: Tensor) -> Tensor:
+    return p.detach() / p.detach().sum(1, keepdim=True)
 
 
 # ---------------------------------------------------------------------- around the loss
@@ -668,6 +691,8 @@ def learned_decision(loss: NoisyLabelLoss, posterior: Any, *, reach: float = 30.
     >>> learned_decision(BetaDivergence(3), noisy).round(3), learned_decision(GCE(3, q=1), noisy).round(3)
     (array([0.5, 0.3, 0.2]), array([1., 0., 0.]))
     """
+    from scipy.optimize import minimize  # slow to import
+
     noisy = torch.as_tensor(np.asarray(posterior, dtype=np.float64))
     if noisy.ndim != 1 or not (noisy >= 0).all() or abs(noisy.sum() - 1) > 1e-8:
         raise ValueError(f"posterior must be probabilities that sum to 1, not {noisy.tolist()}")

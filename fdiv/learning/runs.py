@@ -38,6 +38,10 @@ class Run:
     weights: for each of ``RULES`` the weights it chooses.
     diagnosis: what looks wrong with the model, judged by noisy validation labels; empty where nothing does.
     T: the transition matrix the loss was built with, where it was.
+
+    >>> history = pd.DataFrame({"epoch": [1, 2], "validation_accuracy": [0.7, 0.6]})
+    >>> Run(nn.Identity(), history, weights={}).epoch("noisy-accuracy")
+    1
     """
 
     model: nn.Module

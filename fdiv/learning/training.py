@@ -56,7 +56,11 @@ Images = Tensor | ImageFiles
 
 
 class TrainingFailed(RuntimeError):
-    """The objective stopped being a number."""
+    """The objective stopped being a number.
+
+    >>> issubclass(TrainingFailed, RuntimeError)
+    True
+    """
 
 
 def fit(
@@ -246,7 +250,7 @@ class _Session:
         total, self.steps = torch.zeros((), device=self.device), 0
         with _seeded(self.device, self.seed, self.epoch + 1):
             batches = list(self.batches())
-            if self.world.size > 1:  # the order is common to all processes, what follows is not
+            if self.world.size > 1:  # they share the order, but augment by themselves
                 _seed(self.seed, self.epoch + 1, self.world.rank + 1)
             self.stream = self.decoded(batches)
             for number, batch in enumerate(batches):
@@ -350,7 +354,7 @@ class _Session:
         return normalise(self.augment.train(batch), self.recipe)
 
     def evaluate(self) -> dict[str, float]:
-        """What the history says about this epoch."""
+        """Return the row of the history for this epoch."""
         data, flipped = self.data, self.flipped
         self.loss.eval()
         validation = self.predict(data.validation_images)
@@ -484,7 +488,7 @@ def normalise(images: Tensor, recipe: Recipe) -> Tensor:
 def _scale_and_shift(
     mean: tuple[float, ...], std: tuple[float, ...], largest: float, device: torch.device
 ) -> tuple[Tensor, Tensor]:
-    """What pixels are multiplied by and what is added, per channel."""
+    """Return for each channel the factor and the summand that normalise its pixels."""
     with torch.inference_mode(False):
         scale = torch.tensor([1 / (largest * s) for s in std], device=device)
         shift = torch.tensor([-m / s for m, s in zip(mean, std, strict=True)], device=device)

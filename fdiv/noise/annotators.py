@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from fdiv.arrays import as_array, log
+from fdiv.arrays import as_array, class_count, log
 from fdiv.noise.matrices import check_rate
 from fdiv.noise.votes import votes_to_soft
 
@@ -35,6 +35,10 @@ class Annotators:
     transitions: for each annotator a matrix, (A, K, K); T^a_ij = P(answer j | class i).
     prior: the share of each class.
     log_likelihood: of all votes, in nats.
+
+    >>> votes = np.repeat([[0, 0, 0], [1, 1, 0]], 50, axis=0)  # the third always answers 0
+    >>> dawid_skene(votes).accuracies.round(1).tolist()
+    [1.0, 1.0, 0.5]
     """
 
     probabilities: np.ndarray
@@ -58,8 +62,8 @@ class Annotators:
         >>> dawid_skene(votes).transition_of(votes).round(2).tolist()
         [[1.0, 0.0], [0.33, 0.67]]
         """
-        V, A = as_array(votes), len(self.transitions)
-        if V.ndim != 2 or V.shape[1] != A or not (V != MISSING).any():
+        (V, _), A = _checked(votes, len(self.prior)), len(self.transitions)
+        if V.shape[1] != A:
             raise ValueError(f"votes must be of the {A} annotators, (examples, {A}), not of shape {V.shape}")
         counts = (V != MISSING).sum(axis=0)
         T = np.einsum("a,aij->ij", counts / counts.sum(), self.transitions)
@@ -102,12 +106,12 @@ def _checked(votes: Any, num_classes: int | None = None) -> tuple[np.ndarray, in
         raise ValueError(
             f"votes must be whole numbers of shape (examples, annotators), not {V.dtype} of shape {V.shape}"
         )
-    V = V.astype(np.int64)
-    K = int(V.max()) + 1 if num_classes is None else num_classes
+    K = int(V.max()) + 1 if num_classes is None else class_count(num_classes)
     bad = np.argwhere((V < MISSING) | (V >= K))
     if len(bad):
         i, a = bad[0]
         raise ValueError(f"votes[{i}, {a}] is {V[i, a]}, but a vote is 0 to {K - 1}, or -1 for none")
+    V = V.astype(np.int64)  # after the look at its values: a huge unsigned one would become a small one
     if K < 2:
         raise ValueError("all votes are for one class, but two are needed: pass num_classes")
     if K**2 * V.shape[1] + K * len(V) > LARGEST:

@@ -127,7 +127,7 @@ class NoiseCard:
         heads = "".join(f'<th scope="col">{cell}</th>' for cell in head)
         rows = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in line) + "</tr>" for line in body)
         return (
-            "<style>.noise-card {max-height: 40em; overflow: auto; font-variant-numeric: tabular-nums}"
+            "<style>.noise-card {max-height: 60em; overflow: auto; font-variant-numeric: tabular-nums}"
             ".noise-card :is(th, td) {color: inherit; padding: 0.1em 0.5em; text-align: right}"
             ".noise-card .facts :is(th, td), .noise-card caption {color: inherit; text-align: left}</style>"
             f'<div class="noise-card"><table class="facts"><caption>{html.escape(self.name)}</caption>'

@@ -39,7 +39,7 @@ from fdiv.arrays import Labels, as_labels, as_probabilities
 from fdiv.names import choose
 from fdiv.noise.corrupt import Seed
 
-METHODS = ("anchor", "anchor-count", "confident-joint")
+ESTIMATORS = ("anchor", "anchor-count", "confident-joint")
 Found = tuple[np.ndarray, np.ndarray | None]  # the rows of T, and the anchors that they come from
 
 
@@ -100,7 +100,7 @@ def estimate_transition(
     """
     P = as_probabilities(probabilities)
     P /= P.sum(axis=1, keepdims=True)
-    method = choose("method", method, METHODS)
+    method = choose("method", method, ESTIMATORS)
     if bootstrap < 0 or bootstrap == 1:
         raise ValueError(f"bootstrap is {bootstrap}, but a standard error needs 2 or more draws, 0 for none")
     if labels is None and method != "anchor":

@@ -32,7 +32,7 @@ from scipy.special import log_softmax, logsumexp
 from fdiv.arrays import Labels, as_labels, as_probabilities, log
 from fdiv.noise.corrupt import Seed
 
-FLOOR = -60.0  # of log-probabilities: what is rarer is as good as impossible
+FLOOR = -60.0  # the least log-probability: anything rarer counts as this rare
 LARGEST_FIT, LARGEST_DRAW = 50_000, 5_000  # beyond so many rows, a random part of them is enough
 STEPS, TOLERANCE = 200, 1e-6
 
@@ -49,6 +49,10 @@ class WrongLabels:
     exponent: b; below 1 the model was surer than it should be.
     wrong: for each example, the probability that its label is wrong.
     posterior: for each example, the probability of each clean class, given its features and its label.
+
+    >>> h = np.repeat([[0.9999, 0.0001], [0.0001, 0.9999]], 50, axis=0)
+    >>> print(count_wrong_labels(h, np.repeat([0, 1, 0, 1], [45, 5, 5, 45])))
+    about 10 of 100 labels are wrong (10 to 10)
     """
 
     count: float
@@ -65,7 +69,7 @@ class WrongLabels:
         n = len(self.wrong)
         text = f"about {self.count:.0f} of {n} labels are wrong ({self.low:.0f} to {self.high:.0f})"
         if self.disagreements > self.high:
-            text += f"; the model disagrees with {self.disagreements}"
+            text += f"; the model would change {self.disagreements}"
         return text
 
 

@@ -29,10 +29,10 @@ def votes_to_soft(votes: Any, num_classes: int) -> Tensor:
             "votes must be a matrix of integers, a row per example and a column per annotator,"
             f" not {votes.dtype} of shape {votes.shape}"
         )
-    votes = votes.astype(np.int64)
     if ((votes < -1) | (votes >= K)).any():
         bad = votes[(votes < -1) | (votes >= K)][0]
         raise ValueError(f"votes hold {bad}, but a vote is 0 to {K - 1}, or -1 where there is none")
+    votes = votes.astype(np.int64)
     row, column = np.nonzero(votes >= 0)
     counts = np.bincount(row * K + votes[row, column], minlength=len(votes) * K).reshape(len(votes), K)
     empty = np.flatnonzero(counts.sum(1) == 0)

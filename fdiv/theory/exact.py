@@ -30,7 +30,7 @@ from fdiv.theory.divergences import DIVERGENCES, Divergence, slopes
 from fdiv.theory.divergences import divergence as look_up
 
 __all__ = [
-    "RULES",
+    "DECISION_RULES",
     "Decoupling",
     "accuracy",
     "bias",
@@ -213,6 +213,9 @@ class Decoupling:
     clean: the part that label noise only scales.
     bias: the part that it adds.
     covariance: the rest under a T that is not uniform off-diagonal (``decouple_covariance``), or 0.
+
+    >>> print(Decoupling(torch.tensor(0.25), torch.tensor(-0.05)))
+    0.25 (clean) -0.05 (bias) = 0.2
     """
 
     clean: Tensor
@@ -379,7 +382,7 @@ def inverse_corrected(noisy_joint: Table, g: Table, divergence: Name, T: Table) 
 
 # ---------------------------------------------------------------------- the limit of infinite data
 
-RULES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+DECISION_RULES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "cross-entropy": lambda posterior, prior: posterior,
     "peer": lambda posterior, prior: posterior - prior,  # peer loss, and total variation on hard predictions
     "ratio": lambda posterior, prior: torch.where(prior > 0, posterior / prior, 0),
@@ -404,8 +407,8 @@ def decide(
 ) -> Tensor:
     """Return the answer of a method at each x: a row per x, one-hot, or equal shares where classes tie.
 
-    rule: a divergence, for Algorithm 1 with its fixed g_f; one of ``RULES``; or a function of the noisy
-        posterior P(Y~|x), a row per x, and the noisy prior P(Y~) whose largest value wins.
+    rule: a divergence, for Algorithm 1 with its fixed g_f; one of ``DECISION_RULES``; or a function of the
+        noisy posterior P(Y~|x), a row per x, and the noisy prior P(Y~) whose largest value wins.
     T: the transition matrix.
     xy: P(X, Y), one row per x; without it separable and balanced classes. ``torch.diag(prior)`` is separable.
     scores: the argument of g_f: "probabilities" that sum to 1 over the classes, as in the released code, or
@@ -424,12 +427,12 @@ def decide(
     posterior = torch.where(table.sum(1, keepdim=True) > 0, posterior, prior)  # an x that never occurs
     if scores not in ("probabilities", "logits"):
         raise ValueError(f"scores must be 'probabilities' or 'logits', not {scores!r}")
-    rule = RULES.get(rule, rule) if isinstance(rule, str) else rule
+    rule = DECISION_RULES.get(rule, rule) if isinstance(rule, str) else rule
     if isinstance(rule, str):
         try:
             rule = look_up(rule)
         except ValueError:
-            known = ", ".join([*RULES, *DIVERGENCES])
+            known = ", ".join([*DECISION_RULES, *DIVERGENCES])
             raise ValueError(f"no rule is called {rule!r}; choose from {known}, or give a function") from None
     if not isinstance(rule, Divergence):
         return _shared_argmax(rule(posterior, prior))

@@ -24,6 +24,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fdiv.arrays import class_count
 from fdiv.theory.divergences import Divergence, Interval, slopes
 from fdiv.theory.divergences import divergence as look_up
 from fdiv.theory.exact import (
@@ -102,15 +103,17 @@ class Guarantee:
     @property
     def share(self) -> float:
         """The share of the best clean D that a maximiser of D~ has at least, whatever the classifiers are."""
-        return self.lowest / self.highest if self.highest > 0 else 0.0
+        return min(1.0, self.lowest / self.highest) if self.highest > 0 else 0.0
 
     def pair(self, ratio: float | None = None) -> Pair:
         """Return two classifiers of which the second has ``ratio`` times the clean D of the first.
 
-        ratio: ``share`` unless given. There both have the same D~, so that the second may be chosen: the
-            guarantee is attained. Above it the second has the larger D~.
+        ratio: from ``share`` to 1, ``share`` unless given. There both have the same D~, so that the second
+            may be chosen: the guarantee is attained. Above it the second has the larger D~.
         """
         ratio = self.share if ratio is None else ratio
+        if not self.share <= ratio <= 1:
+            raise ValueError(f"ratio is {ratio:g}, but must lie between the share {self.share:g} and 1")
         most, least = (f_divergence(P, self.divergence) for P in (self.shrinks_most, self.shrinks_least))
         first = min(most, least / ratio) if ratio > 0 else most
         return (
@@ -209,7 +212,8 @@ def keeps_rankings(divergence: Name, T: Table, prior: Table | None = None) -> Ra
     if found.share > 1 - 1e-9:
         reason = f"noise scales D by {found.highest:.3g} for every classifier"
         return Rankings(d.name, True, found.highest, None, reason)
-    reason = f"noise scales D by anything from {found.lowest:.3g} to {found.highest:.3g}"
+    digits = 3 if found.highest - found.lowest > 1e-3 * found.highest else 12
+    reason = f"noise scales D by anything from {found.lowest:.{digits}g} to {found.highest:.{digits}g}"
     return Rankings(d.name, False, None, found.pair(max(found.share**0.5, 0.5 * (found.share == 0))), reason)
 
 
@@ -263,6 +267,8 @@ def random_classifiers(count: int, prior: Table, answers: int = 3, seed: int = 0
     torch.Size([2, 3, 2])
     """
     prior, random = _positive(prior), np.random.default_rng(seed)
+    if count < 1 or answers < 1:
+        raise ValueError(f"count is {count} and answers {answers}, but both must be at least 1")
     sharpness = random.choice([0.2, 0.6, 2.0], size=count)
     given = [random.dirichlet(np.full(answers, s), size=len(prior)) for s in sharpness]
     return torch.as_tensor(np.stack(given)).mT * prior
@@ -278,6 +284,8 @@ def values_of(divergence: Name, tables: Table) -> Tensor:
     tensor([0.3000, 0.0000], dtype=torch.float64)
     """
     P = _float64(tables)
+    if P.ndim != 3:
+        raise ValueError(f"tables must be of shape (count, answers, classes), not {tuple(P.shape)}")
     return look_up(divergence).divergence(P, P.sum(2, keepdim=True) * P.sum(1, keepdim=True), dim=(1, 2))
 
 
@@ -286,7 +294,11 @@ def values_of(divergence: Name, tables: Table) -> Tensor:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Vajda(Divergence):
-    """A row of the family |v - 1|^a; ``power`` is its a."""
+    """A row of the family |v - 1|^a; ``power`` is its a.
+
+    >>> vajda(1.5).power
+    1.5
+    """
 
     power: float
 
@@ -299,8 +311,10 @@ def vajda(power: float) -> Vajda:
     >>> f_divergence([[0.4, 0.1], [0.1, 0.4]], vajda(2))
     tensor(0.3600, dtype=torch.float64)
     """
-    if not power >= 1:
-        raise ValueError(f"power is {power:g}, but |v - 1|^power is convex from 1 on only")
+    if not 1 <= power < math.inf:
+        raise ValueError(
+            f"power is {power:g}, but must be finite, and |v - 1|^power is convex from 1 on only"
+        )
 
     def dual(u: Tensor) -> Tensor:
         return u if power == 1 else u + (power - 1) * (u.abs() / power) ** (power / (power - 1))
@@ -374,6 +388,11 @@ def forward_gap(
     """
     T, prior = _noise(T, prior)
     posterior, predicted = _rows(posterior, "posterior"), _rows(predicted, "predicted")
+    if not posterior.shape == predicted.shape == (len(posterior), len(T)):
+        raise ValueError(
+            f"posterior and predicted must both have a row per x and {len(T)} columns, not"
+            f" {tuple(posterior.shape)} and {tuple(predicted.shape)}"
+        )
     tilde = prior @ T
     terms = tilde * bregman(divergence, posterior @ T / tilde, predicted @ T / tilde)
     return torch.where(tilde > 0, terms, 0).sum(1)
@@ -487,6 +506,8 @@ def peer_weight(divergence: Name, v: float) -> float:
     [1.0, 0.607, 1.25, 1.649]
     """
     d, v = look_up(divergence), _float64(v)
+    if not 0 <= v <= 1:
+        raise ValueError(f"v is {v.item():g}, but must be a probability")
     return (slopes(d.conjugate_of_activation, v) / slopes(d.activation, v)).item()
 
 
@@ -517,9 +538,9 @@ def imbalance_limit(divergence: Name, num_classes: int = 2) -> float:
     >>> {name: round(imbalance_limit(name), 3) for name in ("tv", "pearson", "js", "squared-hellinger")}
     {'tv': 1.0, 'pearson': 0.9, 'js': 0.803, 'squared-hellinger': 0.684}
     """
-    # At the limit the majority class ties with the others. Where f*(g_f(v)) is strictly convex these share
-    # what they get, so all have 1/K; where it is not (TV, Neyman, reverse KL) one of them takes all: 1/2.
-    d = look_up(divergence)
+    # At the limit the majority class ties with the others. Where f*(g_f(v)) is strictly convex, every
+    # class then has probability 1/K; where it is not (TV, Neyman, reverse KL), one of the others has 1/2.
+    d, num_classes = look_up(divergence), class_count(num_classes)
     tie = 1 / num_classes if _costs_rise(d) else 0.5
     return min(1.0, (1 + (num_classes - 1) / peer_weight(d, tie)) / num_classes)
 
@@ -549,6 +570,7 @@ def lost_classes(divergence: Name, prior: Table, *, slack: Table = 0.0) -> list[
     ([], [0])
     """
     d, prior = look_up(divergence), _rows(_float64(prior)[None], "prior")[0].numpy()
+    class_count(len(prior))
     slack, convex = _float64(slack).expand(len(prior)).numpy(), _costs_rise(d)
     smallest = min(1 / peer_weight(d, 1 / 2), 1 / peer_weight(d, 1 / len(prior)))
     lost = []
@@ -571,6 +593,9 @@ class Variances:
 
     sampled: with the product estimated from independent examples and labels, as in Algorithm 1.
     exact: with the mean over all labels in its place.
+
+    >>> Variances(sampled=0.2, exact=0.1).ratio
+    2.0
     """
 
     sampled: float
@@ -593,6 +618,8 @@ def objective_variances(divergence: Name, xy: Table, v: Table) -> Variances:
     2.1905
     """
     d, xy, v = look_up(divergence), _joint(xy), _rows(v, "v")
+    if v.shape != xy.shape:
+        raise ValueError(f"v must have the shape {tuple(xy.shape)} of xy, not {tuple(v.shape)}")
     g, cost = d.activation(v), d.conjugate_of_activation(v)
 
     def variance(weight: Tensor, x: Tensor) -> float:
@@ -615,7 +642,9 @@ def variance_ratio(divergence: Name, num_classes: int, agreement: float) -> floa
     >>> [round(variance_ratio("tv", K, 0.7), 2) for K in (2, 10, 100)]
     [2.19, 1.43, 1.05]
     """
-    d, ends = look_up(divergence), _float64([0.0, 1.0])
+    if not 0 < agreement < 1:
+        raise ValueError(f"agreement is {agreement:g}, but must lie between 0 and 1")
+    d, ends, num_classes = look_up(divergence), _float64([0.0, 1.0]), class_count(num_classes)
     rho = (d.conjugate_of_activation(ends).diff() / d.activation(ends).diff()).item()
     return 1 + rho**2 * (num_classes - 1) / (num_classes**2 * agreement * (1 - agreement))
 
@@ -659,13 +688,24 @@ def backward_price(slope: float, e: float, x: Table, weight: Table | None = None
     if not 0 <= e < 0.5:
         raise ValueError(f"e is {e:g}, but symmetric noise of two classes is from 0 to below 0.5")
     x = _float64(x)
-    weight = torch.full_like(x, 1 / len(x)) if weight is None else _float64(weight)
+    weight = torch.ones_like(x) / max(1, x.numel()) if weight is None else _float64(weight)
+    if (
+        x.ndim != 1
+        or weight.shape != x.shape
+        or not (x.isfinite() & (weight >= 0)).all()
+        or not (weight * x).any()
+    ):
+        raise ValueError(
+            "x must be a vector of finite numbers, not all 0, and weight one number from 0 up for each"
+        )
+    if not math.isfinite(slope):
+        raise ValueError(f"slope is {slope:g}, but must be finite")
     eta = torch.sigmoid(slope * x)
     tilde = (1 - 2 * e) * eta + e
     clean, after = torch.sigmoid(slope * x) * torch.sigmoid(-slope * x), tilde * (1 - tilde)
     fisher = torch.where(after > 0, clean**2 / after, 0)
     mean = [(weight * x**2 * s).sum() for s in (after, fisher, clean)]
-    return (mean[0] * mean[1] / mean[2] ** 2).item()
+    return (mean[0] * mean[1] / mean[2] ** 2).item() if mean[2] ** 2 > 0 else math.inf
 
 
 @dataclass(frozen=True, eq=False)
@@ -677,6 +717,10 @@ class InstanceNoise:
     noisy: P(X, Y~), to be used with ``classify``.
 
     For every classifier abs(D~_TV - D_TV(P mean)) <= delta, which is attained.
+
+    >>> xy, flips = [[0.5, 0.0], [0.0, 0.5]], [[0.8, 0.2], [0.2, 0.8]]
+    >>> instance_noise(xy, [flips, flips]).delta
+    0.0
     """
 
     mean: Tensor
@@ -694,7 +738,7 @@ class InstanceNoise:
 
 
 def instance_noise(xy: Table, T: Table) -> InstanceNoise:
-    """Return what noise that depends on x is to total variation.
+    """Return how noise that depends on x changes total variation.
 
     xy: P(X, Y), a row per x.
     T: one transition matrix for each x, T[x, i, j] = P(Y~=j | Y=i, x).
@@ -710,6 +754,8 @@ def instance_noise(xy: Table, T: Table) -> InstanceNoise:
             f"T must have the shape {(*xy.shape, xy.shape[1])}, one matrix per x, not {tuple(T.shape)}"
         )
     _rows(T.reshape(-1, xy.shape[1]), "T")
+    if not (xy.sum(0) > 0).all():
+        raise ValueError(f"class {int(xy.sum(0).argmin())} never occurs in xy: leave it out")
     flow = xy[..., None] * T  # P(x, Y, Y~)
     mean = flow.sum(0) / xy.sum(0)[:, None]
     delta = (xy * (T - mean).abs().sum(2) / 2).sum()
@@ -724,7 +770,7 @@ _POWER = {"tv": 1.0, "pearson": 2.0}
 def _noise(T: Table, prior: Table | None) -> Pair:
     """T and the clean prior in float64, checked; the prior is balanced unless given."""
     T = _rows(T, "T")
-    T = _transition(T, T.shape[1])
+    T = _transition(T, class_count(T.shape[1]))
     prior = torch.full((len(T),), 1 / len(T), dtype=torch.float64) if prior is None else _positive(prior)
     if len(prior) != len(T):
         raise ValueError(f"prior must have {len(T)} entries, but has {len(prior)}")
@@ -852,7 +898,7 @@ def _searched(d: Divergence, T: Tensor, prior: Tensor, tries: int = 400) -> Rank
     if after[best] - after[worst] < 1e-9 * after[best]:
         return Rankings(d.name, None, None, None, f"no two of {len(alike)} classifiers change places")
 
-    # Make the one that suffers more a little better than the other, by as much as noise still turns round.
+    # Give the classifier that noise hurts more a small lead, small enough for noise to turn the ranking.
     lead = 0.05
     while True:
         first = weakened_to((1 + lead) * level, excess[[worst]], independent[[worst]])

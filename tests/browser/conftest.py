@@ -1,12 +1,15 @@
 """A real browser for the tests of this folder; where there is none they are skipped, and say so."""
 
+import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from waiting import PATIENCE
 
-SCREENSHOTS = Path(__file__).resolve().parents[2] / "runs" / "screenshots"
+SCREENSHOTS = "SCREENSHOTS"  # set it in the environment: painting whole pages takes minutes
+FOLDER = Path(__file__).resolve().parents[2] / "runs" / "screenshots"
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -40,10 +43,15 @@ def browser():
 
 
 @pytest.fixture(scope="session")
-def screenshots() -> Path:
-    """Where pictures of what was tested are kept, to be looked at."""
-    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-    return SCREENSHOTS
+def keep() -> Callable[..., None]:
+    """Keep a picture of a page to be looked at, in runs/screenshots, where pictures are asked for."""
+
+    def keep(page, name: str, **options) -> None:
+        if SCREENSHOTS in os.environ:
+            FOLDER.mkdir(parents=True, exist_ok=True)
+            page.screenshot(path=FOLDER / f"{name}.png", **options)
+
+    return keep
 
 
 def pytest_terminal_summary(terminalreporter) -> None:

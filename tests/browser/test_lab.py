@@ -143,11 +143,11 @@ def answers(url: str) -> bool:
 
 
 @pytest.fixture(scope="module")
-def lab(browser, server, screenshots):
+def lab(browser, server, keep):
     """The notebook, opened and run to its end."""
     with opened(browser, server, NAME) as page:
         page.wait_for_selector(".jp-NotebookPanel .jp-RenderedMarkdown h1")
-        page.screenshot(path=screenshots / "lab_opened.png")
+        keep(page, "lab_opened")
         run_all(page)
         for question in page.get_by_role("button", name="show me").all():
             question.press("Enter")  # or the answers are out of sight
@@ -266,7 +266,7 @@ def there_and_back(page, control) -> tuple:
 RANGE = "cell => JSON.stringify(cell.querySelector('.js-plotly-plot').layout.yaxis.range)"
 
 
-def test_every_kind_of_control_moves_its_figure_on_axes_that_stay(kinds, screenshots, record_property):
+def test_every_kind_of_control_moves_its_figure_on_axes_that_stay(kinds, keep, record_property):
     cell = interactive_cells(kinds).first
     range_ = cell.evaluate(RANGE)
     assert json.loads(range_)[1] > 10, "as wide as the largest needs"
@@ -275,7 +275,7 @@ def test_every_kind_of_control_moves_its_figure_on_axes_that_stay(kinds, screens
     waits = [wait for control in found for wait in moved(kinds, control)]
     assert None not in waits
     assert cell.evaluate(RANGE) == range_
-    kinds.screenshot(path=screenshots / "lab_kinds.png")
+    keep(kinds, "lab_kinds")
     median = statistics.median(waits)
     record_property("told", f"JupyterLab: another figure {median:.0f} ms after a key, in the median")
 
@@ -288,7 +288,7 @@ def test_a_figure_that_grew_is_shown_once_and_whole(kinds):
     wait_for(lambda: cell.evaluate(shown) == [5], "one figure with five points")
 
 
-def test_the_kernel_hears_what_the_reader_does(kinds, server, screenshots):
+def test_the_kernel_hears_what_the_reader_does(kinds, server, keep):
     told = server.folder / "told.json"
     entry = kinds.get_by_role("slider", name="Selected entry")
     entry.scroll_into_view_if_needed()
@@ -298,12 +298,12 @@ def test_the_kernel_hears_what_the_reader_does(kinds, server, screenshots):
     for _ in range(3):
         entry.press("ArrowRight")
     wait_for(lambda: ", 0.43, 0]" in told.read_text(), "three steps of a hundredth each")
-    kinds.screenshot(path=screenshots / "lab_figures_light.png")
+    keep(kinds, "lab_figures_light")
     kinds.evaluate("document.body.dataset.jpThemeLight = 'false'")
     kinds.wait_for_function(
         "() => [...document.querySelectorAll('.fdiv-fig')].every(one => one.dataset.theme === 'dark')"
     )
-    kinds.screenshot(path=screenshots / "lab_figures_dark.png")
+    keep(kinds, "lab_figures_dark")
     assert kinds.complaints == []
 
 
@@ -320,7 +320,7 @@ def test_the_figure_shows_what_the_slider_says(lab):
     assert cell.locator(".js-plotly-plot").count() == 1, "the old figure is gone"
 
 
-def test_every_figure_is_drawn(lab, screenshots):
+def test_every_figure_is_drawn(lab, keep):
     """JupyterLab draws what is in sight: go from top to bottom, and look."""
     stored = nbformat.read(FOLDER / f"{NAME}.ipynb", as_version=4)
     wanted = sum(PLOTLY in o.get("data", {}) for cell in stored.cells for o in cell.get("outputs", []))
@@ -333,7 +333,7 @@ def test_every_figure_is_drawn(lab, screenshots):
         ):
             lab.evaluate(scroll, top)
             lab.wait_for_timeout(200)
-            lab.screenshot(path=screenshots / f"lab_00_{number:02d}.png")
+            keep(lab, f"lab_00_{number:02d}")
         return drawn.count() == wanted
 
     wait_for(go_through, f"{wanted} figures")
@@ -345,7 +345,7 @@ HEIGHT = """word => [...document.querySelectorAll('.jp-Cell-outputWrapper')]
     .find(one => one.textContent.includes(word)).clientHeight"""
 
 
-def test_the_next_output_is_hidden_until_a_button_is_pressed(browser, server, screenshots):
+def test_the_next_output_is_hidden_until_a_button_is_pressed(browser, server, keep):
     notebook = nbformat.v4.new_notebook(
         cells=[
             nbformat.v4.new_code_cell(ASK),
@@ -365,10 +365,10 @@ def test_the_next_output_is_hidden_until_a_button_is_pressed(browser, server, sc
         assert page.evaluate(HEIGHT, "afterwards") > 0
         assert not page.locator("p", has_text="You saw it.").is_visible()
         assert page.locator("p", has_text="Stays.").is_visible()
-        page.screenshot(path=screenshots / "lab_prediction_open.png")
+        keep(page, "lab_prediction_open")
         page.get_by_role("button", name="a", exact=True).press("Enter")
         page.wait_for_selector("text=Not a: it is b.")
         assert page.locator("li", has_text="Count again.").is_visible()
         assert page.evaluate(HEIGHT, "surprise") > 0
         assert page.locator("p", has_text="You saw it.").is_visible()
-        page.screenshot(path=screenshots / "lab_prediction_answered.png")
+        keep(page, "lab_prediction_answered")

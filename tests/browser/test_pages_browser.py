@@ -10,6 +10,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from waiting import wait_for
 
+from fdiv.course.figures import images_figure
 from fdiv.course.notebooks import FOLDER
 from fdiv.course.pages import PLOTLY, build
 from fdiv.course.prediction import Prediction
@@ -55,6 +56,16 @@ def figure():
     return new_output("display_data", {PLOTLY: drawn.to_plotly_json(), "text/plain": "Figure()"})
 
 
+def images():
+    """Six images of which each has one dark pixel of its own."""
+    pixels = [[[int(8 * y + x == number) for x in range(8)] for y in range(8)] for number in range(6)]
+    drawn = images_figure(pixels, [f"says {n}<br>label {n}, was {n}" for n in range(6)], title="Six images")
+    return new_output("display_data", {PLOTLY: drawn.to_plotly_json(), "text/plain": "Figure()"})
+
+
+LONG = r"$$\underbrace{\mathbb E\, g(h_X[\tilde Y])}_{\text{the label that came with it}} - \underbrace{\mathbb E\, g(h_X[\tilde Y'])}_{\text{the label of another}}$$"  # noqa: E501
+
+
 def ask():
     question = Prediction(
         "Which is larger, $1$ or $2$?", ("one", "two", "`neither`"), 1, ("Count.", "Yes.", "One is.")
@@ -92,6 +103,8 @@ def small(tmp_path_factory):
         ),
         new_markdown_cell("\n\n".join([WORDS] * 6)),
         new_code_cell("draw()", outputs=[figure()]),
+        new_markdown_cell(LONG),
+        new_code_cell("images()", outputs=[images()]),
     ]
     for name, cells in {"00_first": first, "01_second": second}.items():
         nbformat.write(new_notebook(cells=cells), folder / f"{name}.ipynb")
@@ -182,10 +195,10 @@ def test_plotly_waits_until_a_figure_comes_near(browser, small):
     page.goto((small / "01_second.html").as_uri())
     page.wait_for_timeout(500)
     assert not [url for url in seen.asked if "plotly" in url]
-    place = page.locator(".plotly-graph-div")
+    place = page.locator(".plotly-graph-div").last
     before = place.bounding_box()["height"]
     page.evaluate("scrollTo(0, document.body.scrollHeight)")
-    page.wait_for_selector(".plotly-graph-div .main-svg")
+    place.locator(".main-svg").first.wait_for()
     assert place.bounding_box()["height"] == before, "room was kept, so that nothing jumps"
     assert seen.complaints == []
     context.close()
@@ -316,7 +329,12 @@ def test_a_phone_shows_the_number_of_every_result(reader, small):
 
 def test_the_decision_tree_ends_in_code(reader, small):
     opened(reader, small, "which_loss")
-    for answer in ("No", "No: errors are spread, or rare", "No"):
+    for answer in (
+        "No",
+        "No: errors are spread, or rare",
+        "No",
+        "Yes: images, or features that tell the classes apart",
+    ):
         reader.locator(".tree summary:visible").get_by_text(answer, exact=True).last.click()
     assert reader.locator(".advice:visible code").first.inner_text() == 'FDivLoss("tv", K)'
 
@@ -325,6 +343,32 @@ def test_the_cheat_sheet_is_one_screen(reader, small):
     opened(reader, small, "cheat_sheet")
     bottom = reader.locator(".sheet").bounding_box()
     assert bottom["y"] + bottom["height"] <= DESKTOP["height"]
+
+
+@pytest.mark.parametrize("name", ["notation", "cheat_sheet"])
+def test_the_tables_to_look_things_up_fit_a_phone(reader, small, name):
+    reader.set_viewport_size(PHONE)
+    opened(reader, small, name)
+    cells = reader.locator("main td:visible, main th:visible")
+    assert (
+        max(cells.evaluate_all("all => all.map(one => one.getBoundingClientRect().right)")) <= PHONE["width"]
+    )
+
+
+def test_error_bars_are_seen_in_the_dark_and_pictures_are_whole_on_a_phone(browser, tmp_path):
+    bars = go.Figure(go.Scatter(x=[1, 2], y=["a", "b"], error_x={"array": [1, 1]}))
+    pictures = images_figure([[[0.0, 1.0], [1.0, 0.0]]] * 12, ["8  (is 1)"] * 12, title="Twelve pictures")
+    outputs = [new_output("display_data", {PLOTLY: one.to_plotly_json()}) for one in (bars, pictures)]
+    cells = [new_markdown_cell("# 00 · One: page\n\n## 1 Look"), new_code_cell("draw()", outputs=outputs)]
+    nbformat.write(new_notebook(cells=cells), tmp_path / "00_one.ipynb")
+    build(tmp_path, ["00_one"])
+    context = browser.new_context(viewport=PHONE, color_scheme="dark")
+    page = opened(context.new_page(), tmp_path, "00_one")
+    drawn = "all => all.map(one => [one._fullData[0].error_x?.color, one.getBoundingClientRect().right])"
+    (ink, _), (_, right) = page.locator(".plotly-graph-div").evaluate_all(drawn)
+    assert min(int(ink[at : at + 2], 16) for at in (1, 3, 5)) > 180, f"{ink} is lost on dark paper"
+    assert right <= PHONE["width"]
+    context.close()
 
 
 def test_everything_can_be_reached_with_the_tab_key(reader):
@@ -346,6 +390,44 @@ def test_whoever_asks_for_no_motion_gets_none(browser, small):
     context = browser.new_context(reduced_motion="reduce")
     page = opened(context.new_page(), small, "00_first")
     assert page.evaluate("getComputedStyle(document.documentElement).scrollBehavior") == "auto"
+    context.close()
+
+
+# ------------------------------------------------------------------ a phone
+
+# Where each image of a grid has its dark pixel, and whether its caption stands above it.
+TILES = """figure => {
+  const { z, meta } = figure._fullData[0], { count, high, wide, above } = meta.grid;
+  const notes = figure.layout.annotations, columns = z[0].length / wide, told = [];
+  for (let tile = 0; tile < count; tile += 1) {
+    const [top, left] = [Math.floor(tile / columns) * high, (tile % columns) * wide];
+    const under = notes[tile].y + 0.5 === top + above && notes[tile].x > left && notes[tile].x < left + wide;
+    for (let y = 0; y < high - above; y += 1)
+      for (let x = 0; x < wide; x += 1)
+        if (z[top + above + y][left + x] === 1) told.push([tile, 8 * y + x - 1, under]);
+  }
+  return [columns, told];
+}"""
+
+
+def test_images_lie_in_fewer_columns_on_a_phone(browser, small):
+    context = browser.new_context(viewport=PHONE)
+    page = opened(context.new_page(), small, "01_second")
+    figure = page.locator(".plotly-graph-div").last
+    columns, told = figure.evaluate(TILES)
+    assert columns == 3
+    assert told == [[n, n, True] for n in range(6)], "each image under its own caption"
+    assert figure.bounding_box()["width"] <= PHONE["width"]
+    assert figure.evaluate("one => one.parentElement.scrollWidth - one.parentElement.clientWidth") <= 0
+    context.close()
+
+
+def test_a_formula_fits_a_phone(browser, small):
+    context = browser.new_context(viewport=PHONE)
+    page = opened(context.new_page(), small, "01_second")
+    formula = page.locator('mjx-container[display="true"]')
+    wait_for(lambda: formula.evaluate("one => one.scrollWidth <= one.clientWidth + 1"), "set smaller")
+    assert formula.evaluate("one => parseFloat(getComputedStyle(one).fontSize)") > 10, "and can be read"
     context.close()
 
 
@@ -402,7 +484,7 @@ def moved(page, figure, before: str) -> None:
 
 
 @pytest.mark.parametrize("name", [*NAMES, "index", *LOOK_UP])
-def test_a_page_can_be_read_in_either_theme_and_on_a_phone(browser, whole, screenshots, name):
+def test_a_page_can_be_read_in_either_theme_and_on_a_phone(browser, whole, keep, name):
     context = browser.new_context(viewport=DESKTOP)
     page = context.new_page()
     seen = watched(page)
@@ -413,7 +495,7 @@ def test_a_page_can_be_read_in_either_theme_and_on_a_phone(browser, whole, scree
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         assert page.evaluate(CONTRAST) == [], scheme
-        page.screenshot(path=screenshots / f"page_{name}_{scheme}.png", full_page=True)
+        keep(page, f"page_{name}_{scheme}", full_page=True)
     if name in NAMES:
         move_every_control(page, whole / f"{name}.ipynb")
     page.set_viewport_size(PHONE)
@@ -422,7 +504,7 @@ def test_a_page_can_be_read_in_either_theme_and_on_a_phone(browser, whole, scree
     wait_for(lambda: page.evaluate(OUTSIDE) == [], f"outside: {page.evaluate(OUTSIDE)}", 20)
     stuck = page.evaluate(STUCK)
     wait_for(lambda: page.evaluate(STUCK) == [], f"wider than the phone, and cannot be moved: {stuck}", 20)
-    page.screenshot(path=screenshots / f"page_{name}_phone_dark.png", full_page=True)
+    keep(page, f"page_{name}_phone_dark", full_page=True)
     assert [url for url in seen.asked if not url.startswith(("file:", "data:", "blob:"))] == []
     assert seen.complaints == []
     context.close()

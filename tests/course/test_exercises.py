@@ -393,6 +393,13 @@ WRONG = [
     (nb09.plug_in, lambda P: P / exact.product(P) - 1, "a factor 2"),
     (nb09.plug_in, lambda P: 2 * (exact.product(P) / P - 1), "upside down"),
     (nb09.plug_in, lambda P: P, "for the table"),
+    (nb09.plug_in, lambda P: (P / exact.product(P) - 1) ** 2, "its slope f'"),
+    (
+        nb08.noisy_agreement,
+        lambda a, r, k: np.mean([x * (1 - y) + (1 - x) * y / k for x, y in zip(a, r, strict=True)]),
+        "not of all K",
+    ),
+    (nb14.my_flags, lambda: ["three"], "by its number alone"),
     (nb09.plug_in, lambda P: P.sum(), "a table of the shape of joint"),
     (nb09.anchors_fail_up_to, lambda b: 0.5, "one half is about rows"),
     (nb09.anchors_fail_up_to, lambda b: 1 - b, "what the partner keeps"),
@@ -465,7 +472,8 @@ WRONG = [
     (nb07.classes_in_a_batch, lambda k, b: 0.0, "batch 128 it is 10, yours is 0"),
     (nb07.misled_classes, lambda T: [1, 2], "named rightly"),
     (nb07.smallest_batch, lambda k: k, "2 labels hold all 2 classes with a chance of 50.0% only"),
-    (nb07.smallest_batch, lambda k: 1000, "enough for 2 classes, but so are 999"),
+    (nb07.smallest_batch, lambda k: 150, "150 labels are enough for 2 classes, but so are 149"),
+    (nb07.smallest_batch, lambda k: 1e308, "enough for 2 classes, but so are 200"),
     (nb07.smallest_batch, lambda k: 6.5, "a batch is a whole number"),
     (nb07.misled_classes, lambda T: [i for i in range(4) if T[:, i].argmax() != i], "are columns"),
     (nb07.misled_classes, lambda T: T.argmax(1) != np.arange(4), "yes or no for each"),
@@ -569,6 +577,11 @@ def noisy_and_prior(P, T):
     return P @ T, (P @ T).sum(0)
 
 
+def tied_series(table, critical):
+    ranks = table.rank(axis=1, ascending=False).mean()
+    return ranks[ranks <= ranks.min() + critical]
+
+
 def rules(e1, e2, K):
     own, other = (1 - e1 + e2) / K, (1 - e2 + e1) / K
     return [1 - e1 > e1, 1 - e1 - own > e1 - other, (1 - e1) / own > e1 / other]
@@ -576,6 +589,10 @@ def rules(e1, e2, K):
 
 # The same right answer in another form: float32, NumPy, plain lists, another road to it.
 RIGHT = [
+    (nb13.bridge, lambda p, q: torch.tensor((1 - p**q) / q if q else -np.log(p), dtype=torch.float32)),
+    (nb13.tied, lambda table, critical: tied_series(table, critical)),
+    (nb09.survivors, lambda *given: dict(zip(("fit", "subtract", "divide"), rules(*given), strict=True))),
+    (nb14.my_flags, lambda: ["#0", "#1", "#8", "#14", "#19", "#20"]),
     (nb00.noise_rate, lambda c, n: (c != n).float().mean()),
     (nb00.noise_rate, lambda c, n: np.mean(c.numpy() != n.numpy())),
     (nb00.memorised_share, lambda p, n, c: (p == n)[c != n].float().mean()),

@@ -268,6 +268,9 @@ def test_images_fill_a_grid_that_is_drawn_as_one():
         assert np.isnan(canvas[top - 1]).all(), "room for the caption"
     assert np.isfinite(canvas).sum() == 5 * 4
     assert figure.layout.yaxis.scaleanchor == "x", "pixels are square"
+    grid = figure.data[0].meta["grid"]  # by which a narrow page cuts it into tiles
+    assert canvas.shape == (2 * grid["high"], 3 * grid["wide"])
+    assert (grid["count"], grid["columns"], grid["high"] - grid["above"]) == (5, 3, 2)
 
 
 def test_an_image_without_ink_is_drawn_white():

@@ -297,6 +297,21 @@ def test_predictions_stand_before_what_they_hide(stored):
         assert after not in places
 
 
+def test_the_right_option_is_not_known_by_its_place_or_length():
+    """Over the whole course; in one notebook chance may do as it likes."""
+    notebooks = [nbformat.read(source.with_suffix(".ipynb"), as_version=4) for source in SOURCES]
+    outputs = [o.get("data", {}) for one in notebooks for cell in code_cells(one) for o in cell.outputs]
+    asked = [(o[PREDICTION]["options"], o[PREDICTION]["answer"]) for o in outputs if PREDICTION in o]
+    places = [answer for _, answer in asked]
+    lengths = [[len(option) for option in options] for options, _ in asked]
+    longest, shortest = (
+        sum(n[answer] == end(n) and n.count(end(n)) == 1 for n, answer in zip(lengths, places, strict=True))
+        for end in (max, min)
+    )
+    assert min(places.count(place) for place in range(3)) > 0.2 * len(asked)
+    assert max(longest, shortest) < 0.45 * len(asked)
+
+
 def test_what_does_not_teach_is_folded(stored):
     assert "fold" in tags(code_cells(stored)[1]), "imports and the check of the parameters"
     imports = [

@@ -20,6 +20,7 @@ from fdiv.course.pages import PLOTLY, build, lesson
 from fdiv.course.prediction import Prediction
 from fdiv.course.site import cheat_sheet, choice, front, notation, references, results, shell
 from fdiv.course.site.outline import outline
+from fdiv.experiments import paper_accuracies
 from fdiv.files import RESULTS
 from fdiv.learning import losses
 from fdiv.theory.divergences import DIVERGENCES
@@ -29,7 +30,7 @@ FIRST = """# 00 · Noise & <bold> $T_{ij}$
 **The question.** Labels lie: *who* believes them
 and learns $\\tilde Y$?
 
-Paper: §1
+Paper: §1 · Time: 7 min to read, 3 s to run (quick)
 
 **Contents**: 1 Start · 2 The `end` of $T$"""
 PROSE = """## 1 Start
@@ -195,7 +196,7 @@ def test_contents_at_the_side_name_sections_with_minutes_and_exercises(first):
 
 
 def test_the_line_of_contents_is_made_of_links(first):
-    line = re.search(r"<p><strong>Contents</strong>: (.*?)</p>", first)[1]
+    line = re.search(r'<p class="listed"><strong>Contents</strong>: (.*?)</p>', first)[1]
     assert re.findall(r'href="#([^"]+)"', line) == ["1-Start", "2-The-end-of-$T$"]
 
 
@@ -214,6 +215,16 @@ def test_code_that_does_not_teach_is_folded_and_that_of_a_question_is_gone(first
     assert folded.count("<div") == folded.count("</div>")
     assert first.count('<details class="folded">') == 1
     assert "secret" not in first
+
+
+def test_folded_settings_say_what_they_are_and_need_no_words():
+    settings = new_code_cell("SEED = 0", metadata={"tags": ["parameters", "fold"]})
+    imports = new_code_cell("import this", metadata={"tags": ["fold"]})
+    words = [new_markdown_cell(text) for text in ("# 00 · One", "(Folded: settings and imports.)", "Told.")]
+    body = lesson("00_one", new_notebook(cells=[words[0], settings, words[1], imports, words[2]])).body
+    assert re.findall(r"<summary>(.*?)</summary>", body) == ["Settings", "Code"]
+    assert "(Folded" not in body
+    assert "Told." in body
 
 
 def test_a_prediction_is_a_form_of_radio_buttons(first):
@@ -270,6 +281,12 @@ def test_the_index_tells_a_story_by_questions(index):
     )
     routes = re.findall(r'<div class="route"><h2>(.*?)</h2>', index)
     assert routes == ["A good hour", "The whole theory"]
+
+
+def test_the_index_and_a_page_say_the_same_time_to_read(first, index):
+    assert "Time: 7 min to read" in first
+    times = re.findall(r'<p class="about"><span class="minutes">(\d+) min to read', index)
+    assert times == ["7", "1"], "where an opening cell says nothing it is counted"
 
 
 def test_the_routes_and_the_parts_name_notebooks_that_exist():
@@ -414,10 +431,23 @@ def test_the_page_of_results_has_every_run_with_its_commit(site):
         == (runs["commit"] == runs["commit"].iloc[0]).sum()
     )
     rows = re.findall(r'<tr data-dataset="([^"]+)" data-noise="([^"]+)" data-method="([^"]+)"', page)
-    assert set(rows) == set(zip(runs["dataset"], runs["noise"], runs["method"], strict=True))
-    for name in ("dataset", "noise", "method", "mode"):
+    wanted = pd.concat([runs, paper_accuracies()])[["dataset", "noise", "method"]].dropna()
+    assert set(rows) == set(wanted.itertuples(index=False, name=None))
+    options = {name: set(wanted[name]) for name in wanted} | {"mode": {*runs["mode"], results.NOT_RUN}}
+    for name, expected in options.items():
         select = re.search(rf'<select name="{name}">(.*?)</select>', page, re.DOTALL)[1]
-        assert set(re.findall(r'value="([^"]+)"', select)) == set(runs[name].astype(str))
+        assert set(re.findall(r'value="([^"]+)"', select)) == expected
+
+
+def test_the_page_of_results_names_what_was_not_run(site):
+    page = text_of(site, "results").split('id="other-files"')[0]
+    not_run = re.findall(r'<tr data-dataset="([^"]+)" [^>]*data-mode="not run">', page)
+    assert {"cifar-100", "clothing1m"} <= set(not_run)
+    printed, run = map(
+        int, re.search(r"Of the (\d+) cells that the paper prints, (\d+) have been run", page).groups()
+    )
+    assert printed - run == len(not_run)
+    assert 'data-method="tv" data-mode="not run"><td>MNIST</td>' not in page
 
 
 def test_the_page_of_results_has_the_papers_numbers_beside_ours(site):

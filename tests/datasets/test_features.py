@@ -196,6 +196,7 @@ def made_up_cifar(count: int = 400) -> Dataset:
     return Dataset("cifar-10", images, labels, images[:50], labels[:50], 10)
 
 
+@pytest.mark.slow
 def test_the_features_of_cifar10_have_the_labels_of_its_pictures(monkeypatch):
     """Noise that looks at the picture looks at the picture, not at its features."""
     cifar = made_up_cifar()

@@ -102,6 +102,12 @@ def test_what_is_decided_is_said(tmp_path):
         ("size,kind\n", "kind", "has a header but no rows"),
         (PLAIN, None, "say which column holds the labels, --label NAME; the columns are size, colour, kind"),
         (PLAIN, "sort", "no column is called 'sort'; the columns are size, colour, kind"),
+        (PLAIN, "knd", r"no column is called 'knd' \(did you mean 'kind'\?\); the columns are size"),
+        (
+            "x,y\n" + "1,a\n1,b\n" * 9,
+            "y",
+            r"learnt from \(column 'x' is the same in every row and left out\)",
+        ),
         (PLAIN.replace("colour", "kind"), "kind", "two columns are called 'kind'"),
         (PLAIN.replace("plum", "fig"), "kind", "one class only, 'fig'"),
         (PLAIN.replace("fig", "").replace("plum", ""), "kind", "holds no label at all"),
@@ -109,6 +115,8 @@ def test_what_is_decided_is_said(tmp_path):
         ("x,y\n" + "".join(f"{i % 3},name {i}\n" for i in range(60)), "y", "60 different labels in 60 rows"),
         ("id,kind\n" + "".join(f"{i},{'ab'[i % 2]}\n" for i in range(20)), "kind", "no column besides"),
         ("a,b\n1,2\n1,2,3,4\n" + "1,2\n" * 30, "b", "is no regular table"),
+        ("a,b\n1,2,3\n" + "1,2\n" * 30, "b", "a line has more values than the 2 columns"),
+        ("a,b\n" + "1,2,3\n" * 30, "b", "a line has more values than the 2 columns"),
         (b"PK\x03\x04\x00\x00\x00\x00", "b", "not a table of text"),
     ],
 )
@@ -116,6 +124,17 @@ def test_a_table_that_cannot_be_used_is_refused_in_a_sentence(tmp_path, data, la
     with pytest.raises(ValueError, match=message) as refused:
         own.read(written(tmp_path, data), label=label)
     assert "\n" not in str(refused.value)
+
+
+def test_of_many_columns_the_last_are_named_and_those_that_never_change_in_one_note(tmp_path):
+    names, row = ",".join(f"p{i}" for i in range(30)), ",".join("0" * 29)
+    data = f"{names},kind\n" + "".join(f"{row},{i},{'ab'[i % 3 > 1]}\n" for i in (3, 1, 4, 1, 5, 9, 2, 6) * 4)
+    with pytest.raises(ValueError, match=r"p8, p9, \.\.\., p26, p27, p28, p29, kind$"):
+        own.read(written(tmp_path, data))
+    read = own.read(written(tmp_path, data), label="KIND")
+    assert list(read.features.columns) == ["p29"]
+    (note,) = (note for note in read.notes if "same in every row" in note)
+    assert note.startswith("column 'p0', 'p1'")
 
 
 def test_a_duplicate_header_elsewhere_is_renamed(tmp_path):
@@ -166,6 +185,25 @@ def test_embeddings_with_labels_in_files_of_several_kinds(tmp_path):
     assert "1 rows hold NaN" in read.notes[0]
 
 
+def test_a_class_that_only_rows_without_numbers_have_is_set_aside_with_them():
+    X, y = np.zeros((35, 2), np.float16), np.repeat(["a", "b", "c"], [15, 15, 5])
+    X[30:33, 1] = np.nan
+    read = own.from_arrays(X, y)
+    assert sorted(set(read.labels)) == ["a", "b"]
+    assert "3 rows hold NaN or infinity and are set aside, the first is 30" in read.notes
+    assert any("'c' (2)" in note for note in read.notes)
+    with pytest.raises(ValueError, match="every row of the data holds NaN"):
+        own.from_arrays(X + np.nan, y)
+
+
+def test_arrays_of_objects_are_refused_without_advice_to_trust_them(tmp_path):
+    np.save(tmp_path / "x.npy", np.array([[1, "a"]], dtype=object))
+    (tmp_path / "y.npy").write_text("hello")
+    for name in ("x.npy", "y.npy"):
+        with pytest.raises(ValueError, match=r"that can be read \(it holds no plain numbers\)$"):
+            own.read(tmp_path / name, tmp_path / "labels.csv")
+
+
 # --- pictures ----------------------------------------------------------------------------------------------
 
 
@@ -197,7 +235,7 @@ def test_a_table_of_files_and_labels(photos, tmp_path):
     labels.write_text("\n".join([*lines, "gone.png,pear"]))
     read = own.read(photos, labels)
     assert read.labels.tolist() == ["pear"] * 6 + ["apple"] * 6
-    assert any("1 pictures of labels.csv are not in the folder" in note for note in read.notes)
+    assert any("labels.csv names 1 of which there is no picture in the folder" in note for note in read.notes)
     assert any("1 picture has no line" in note for note in read.notes)
     with pytest.raises(ValueError, match=r"no column of labels\.csv is called 'sort'"):
         own.read(photos, labels, "sort")
@@ -221,7 +259,9 @@ def test_a_folder_becomes_a_row_that_trains_in_any_shape(photos, tmp_path):
     from fdiv.experiments import recipe
     from fdiv.learning import fit
 
-    row = own.image_folder("fruit", photos, size=(6, 9), model="torchvision/squeezenet1_1")
+    with pytest.warns(UserWarning, match=r"^fruit: 1 picture cannot be read and is skipped: broken.jpg$"):
+        row = own.image_folder("fruit", photos, size=(6, 9), model="torchvision/squeezenet1_1")
+    (photos / "Äpfel" / "broken.jpg").unlink()
     assert (row.shape, row.num_classes, row.train, row.validation) == ((3, 6, 9), 2, 8, 2)
     with CATALOGUE.registered(own.image_folder("fruit", photos, size=(16, 24))):
         data = noisy_data("fruit", "human")

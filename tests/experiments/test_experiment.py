@@ -200,6 +200,7 @@ def test_a_full_disk_is_one_sentence_about_the_file_and_loses_nothing(short, tmp
     assert {path.name for path in (tmp_path / "full").iterdir()} == {".lock"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()])
 def test_what_stops_in_the_middle_of_a_write_goes_on_later(short, tmp_path, monkeypatch, error):
     """A full disk and Ctrl-C, at every file that is written: what is there is whole, and the end the same."""
@@ -274,6 +275,7 @@ def test_a_seed_is_a_whole_number(seed):
     assert type(replace(QUICK_TV, seed=np.int64(1)).canonical().seed) is int, "as result.json needs it"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("wanted", "dataset", "noise"),
     [

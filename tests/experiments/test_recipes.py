@@ -12,7 +12,7 @@ from fdiv.learning.augment import augmentation
 from fdiv.learning.methods import METHODS, build_loss, check_correction, method_title, needs_transition
 from fdiv.learning.methods import paper_methods as methods
 from fdiv.learning.models import MODELS, build_model
-from fdiv.learning.recipe import Recipe
+from fdiv.learning.recipe import Recipe, stages_before
 from fdiv.noise import symmetric
 from fdiv.theory.divergences import DIVERGENCES
 
@@ -255,6 +255,12 @@ def test_an_alias_is_the_method_it_stands_for():
 
 
 # ------------------------------------------------------------------ ours
+
+
+def test_on_cifar_forward_correction_reads_T_off_a_network_that_was_trained_in_large_steps():
+    forward = recipe("cifar-10", "kl", "laptop", correction="forward")
+    assert list(stages_before(forward, estimate_T=True)) == ["warm-up"]
+    assert forward.values() == recipe("cifar-10", "flc", "laptop").values()
 
 
 @pytest.mark.parametrize("dataset", DATASETS)

@@ -5,6 +5,7 @@ import math
 import multiprocessing
 import random
 import subprocess
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -27,8 +28,9 @@ from fdiv.experiments.results import (
     titled,
     write_result,
 )
+from fdiv.learning.methods import METHODS
 from fdiv.learning.methods import paper_methods as methods
-from fdiv.theory.divergences import divergence
+from fdiv.theory.divergences import DIVERGENCES, divergence
 
 TABLES = paper_accuracies()
 BASELINES = ["ce", "blc", "flc", "dmi", "pl"]
@@ -38,6 +40,15 @@ WITHOUT_CORRECTION = (
     .set_index(["dataset", "noise", "method"])
 )
 CORRECTED = TABLES[TABLES.table.str.startswith("bias") & TABLES["max"].notna()]
+
+
+def test_a_ninth_divergence_is_a_method_but_none_of_the_papers():
+    ninth = replace(DIVERGENCES["js"], name="ninth", aliases=(), robust_in_paper=None)
+    before = methods(), beside("all-methods", mode="laptop")
+    with DIVERGENCES.registered(ninth):
+        assert METHODS["ninth"].group == "divergence"
+        assert methods() == before[0]
+        assert beside("all-methods", mode="laptop").equals(before[1])
 
 
 def test_every_table_is_complete():
@@ -273,7 +284,16 @@ def test_copies_of_a_run_count_once_and_two_versions_are_refused(store, tmp_path
         ({"labels": "a\nb"}, "labels is .*which is not one line of text"),
         ({"seconds": math.inf}, "seconds is 'inf'"),
         ({"date": "yesterday"}, "date is 'yesterday', which is not a day such as 2026-01-31"),
+        ({"date": "2026-02-30"}, "date is '2026-02-30', which is not a day"),
+        ({"epochs": 10**400}, "epochs is '10+', which is not a whole number"),
         ({"run": "a"}, "run is 'a', which is not 64 hexadecimal digits"),
+        ({"method": "nonsense"}, "no method is called 'nonsense'"),
+        ({"dataset": "mars"}, "no dataset is called 'mars'"),
+        ({"noise": "uniform-1.2.3"}, ".*uniform-1.2.3"),
+        ({"mode": "slow"}, ".*slow"),
+        ({"transition": "x"}, "no transition is called 'x'"),
+        ({"variant": "x"}, "no variant is called 'x'"),
+        ({"method": "TV"}, "method is 'TV', which is spelled 'tv' here"),
         ({"colour": "red"}, "has unknown colour"),
     ],
 )
@@ -342,6 +362,12 @@ def test_a_table_is_refused_by_file_and_line(store, tmp_path, change, message):
     assert store.read_bytes() == before
 
 
+def test_a_table_that_a_spreadsheet_has_saved_is_read(store):
+    store.parent.mkdir()
+    store.write_text("\ufeff" + table_text({}).replace("\n", "\r\n"), encoding="utf-8")
+    assert our_accuracies()["run"].tolist() == ["a" * 64]
+
+
 def test_a_table_cut_anywhere_is_refused_but_between_two_lines(tmp_path):
     path, text = tmp_path / "table.csv", table_text({}, {"run": "b" * 64})
     for end in range(1, len(text)):
@@ -381,7 +407,7 @@ def test_the_table_of_all_methods_has_what_the_paper_prints_and_gaps_for_the_res
     assert (main["max_x"] == main["max_y"]).all()
 
 
-@pytest.mark.parametrize("table", results.TABLES)
+@pytest.mark.parametrize("table", results.PAPER_TABLES)
 def test_beside_has_every_row_of_the_paper_once(table):
     rows = beside(table, mode="paper")
     assert rows[ROW].equals(paper_table(table)[ROW])

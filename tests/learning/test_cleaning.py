@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from sklearn.datasets import load_wine
+from sklearn.datasets import load_wine, make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
@@ -139,6 +139,7 @@ def test_the_page_is_whole_and_names_cannot_break_it(report, tmp_path):
     assert {card["given"] for card in cards} <= set(NAMES)
     assert "Barbera &amp; &lt;co&gt;" in text
     assert "<co>" not in text
+    assert "[hidden] { display: none !important; }" in text  # "Show more" has a display of its own
 
 
 def test_an_interrupted_call_goes_on(wine, tmp_path, monkeypatch):
@@ -178,6 +179,10 @@ def test_more_rows_than_are_trained_on(wine, monkeypatch):
         ((pd.DataFrame(np.ones((20, 2))), [0, 1] * 9), {}, "18 labels for 20 examples"),
         ((["a b c"] * 4, [0, 1]), {}, "2 labels for 4 examples"),
         ((np.ones((20, 2)), [0] * 20), {}, "one class only, '0'"),
+        ((pd.DataFrame(np.ones((20, 2))), 5), {}, "labels is 5, but must be a list or a vector"),
+        ((np.ma.masked_less([[0.0, 1.0]] * 20, 1), [0, 1] * 10), {}, "lose its mask"),
+        ((np.ones((20, 2)), np.ma.masked_less([0, 1] * 10, 1)), {}, "lose its mask"),
+        ((["a b c"] * 4, np.ma.masked_less([0, 1] * 2, 1)), {}, "lose its mask"),
         ((np.array([["a"]] * 20), [0, 1] * 10), {}, "rows of numbers"),
         ((np.random.default_rng(0).random((20, 2)), [0, 1] * 10), {"folds": 1}, "at least 2"),
     ],
@@ -268,17 +273,34 @@ def test_rare_classes_are_not_called_wrong():
     assert flagged.sum() > 0.7 * wrong.sum()
 
 
-def test_notes_call_classes_by_their_names(monkeypatch):
-    from fdiv.learning import estimator
-
-    seen = []
-    fit = estimator.RobustClassifier.fit
-    monkeypatch.setattr(
-        estimator.RobustClassifier, "fit", lambda self, X, y: seen.append(set(y)) or fit(self, X, y)
+def test_a_class_of_a_hundredth_of_the_labels_is_learnt_before_it_is_judged():
+    X, y = make_classification(
+        1200,
+        10,
+        n_informative=6,
+        n_clusters_per_class=1,
+        weights=[0.99],
+        class_sep=1.2,
+        flip_y=0,
+        random_state=3,
     )
-    X, names = np.random.default_rng(0).normal(size=(40, 2)), np.array(["owl", "elk"] * 20)
-    fdiv.clean(X, names, folds=2, progress=False, resume=False)
-    assert seen == [{"owl", "elk"}] * 2
+    report = fdiv.clean(X, y, folds=2, progress=False, resume=False)
+    rare = report.per_class.set_index("class").loc["1"]
+    assert rare["wrong"] < 0.5 * rare["labels"]  # from a cold start all twelve of them
+    assert not any("hardly ever" in note for note in report.notes)
+
+
+def test_classes_that_are_never_answered_are_named_and_no_advice_is_given_that_a_command_cannot_follow():
+    y, names = np.repeat([0, 1, 2], [80, 15, 5]), np.array(["owl", "elk", "asp"])
+    logits = np.eye(3)[np.where(y == 1, 1, 0)]
+    (doubt,) = cleaning._doubts(logits, y, names)
+    assert doubt == "the models hardly ever answer 'asp': what is said of these labels is not to be trusted"
+    (few, none) = cleaning._doubts(np.eye(3)[np.zeros(100, int)], y, names)
+    assert "hardly ever answer 'elk', 'asp'" in few
+    assert "agree with 80% of the labels, no more than always saying 'owl'" in none
+    nine = np.repeat(np.arange(9), 5)
+    many, _ = cleaning._doubts(np.eye(9)[nine % 2], nine, np.array(list("abcdefghi")))
+    assert "'c', 'd', 'e', 'f', 'g' and 2 more" in many
 
 
 def test_a_table_is_shown_row_by_row_without_its_gaps():

@@ -18,7 +18,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from fdiv import device
-from fdiv.experiments.recipes import LAPTOP_CIFAR_CE, RECIPES
+from fdiv.experiments.recipes import FORWARD, LAPTOP_CIFAR_CE, RECIPES
 from fdiv.learning import training
 from fdiv.learning.augment import AUGMENTATIONS
 from fdiv.learning.methods import METHODS, build_loss, needs_transition
@@ -28,8 +28,12 @@ NETWORKS = [name for name in MODELS if name != "resnet-50"]  # whose weights are
 SIDES = {"resnet-50-random": 64, "crop224-flip": 256}
 # A step depends on the family of the dataset (its images), of the method (its loss), and on their recipe.
 IMAGES = {"digits": (1, 8), "paired-digits": (2, 8), "mnist": (1, 28), "features": (256, 1), "own": (3, 48)}
+FOLLOWERS = {
+    row.recipe: (method, "none") for method, row in reversed(list(METHODS.items()))
+}  # the first of each
+FOLLOWERS |= {FORWARD: ("kl", "forward")}
 STEPS = {
-    f"{mode}, {family}, {name}": (family, next(m for m, row in METHODS.items() if row.recipe == name), recipe)
+    f"{mode}, {family}, {name}": (family, *FOLLOWERS[name], recipe)
     for mode, families in RECIPES.items()
     for family, recipes in families.items()
     for name, recipe in recipes.items()
@@ -95,13 +99,14 @@ def test_evaluation_runs_there(augment):
 @pytest.mark.parametrize("step", STEPS)
 def test_the_forward_half_of_a_step_runs_there(step):
     """In 16 bits, as on a card; the backward half of a fake step says nothing more."""
-    family, method, recipe = STEPS[step]
+    family, method, correction, recipe = STEPS[step]
     channels, side = IMAGES.get(family, (3, SIDES.get(recipe.augment, 32)))
     images = torch.zeros(16, channels, side, side, dtype=torch.uint8, device="cuda")
     name = "resnet-50-random" if recipe.model == "resnet-50" else recipe.model
     T = [[0.9 if i == j else 0.1 / 9 for j in range(10)] for i in range(10)]
     with unset_fake_temporarily():  # what it is given is looked at, once, before training
-        loss = build_loss(method, 10, T=T if needs_transition(method) else None)
+        needed = T if needs_transition(method, correction) else None
+        loss = build_loss(method, 10, T=needed, correction=correction)
     for module in loss.modules():
         for held, tensor in module.named_buffers(recurse=False):
             setattr(module, held, torch.zeros(tensor.shape, dtype=tensor.dtype, device="cuda"))

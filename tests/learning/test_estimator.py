@@ -19,6 +19,7 @@ from torch import nn
 from fdiv import FDivLoss, noise
 from fdiv.learning import METHODS
 from fdiv.learning.estimator import Collapse, RobustClassifier
+from fdiv.learning.losses import CrossEntropy
 
 FAST = {"random_state": 0, "epochs": 30}
 
@@ -30,6 +31,7 @@ def wine():
     return X, noise.corrupt(clean, noise.symmetric(0.3, 3), seed=0), clean
 
 
+@pytest.mark.slow
 @parametrize_with_checks([RobustClassifier("tv", epochs=150)])
 def test_it_is_a_classifier_of_scikit_learn(estimator, check):
     check(estimator)
@@ -38,6 +40,7 @@ def test_it_is_a_classifier_of_scikit_learn(estimator, check):
 # ---------------------------------------------------------------------- what it is for
 
 
+@pytest.mark.slow
 def test_wrong_labels_are_not_learnt_by_heart():
     X, clean = load_digits(return_X_y=True)
     X_train, X_test, y, y_test = train_test_split(X, clean, random_state=0, stratify=clean)
@@ -50,6 +53,7 @@ def test_wrong_labels_are_not_learnt_by_heart():
     assert early.score(X_test, y_test) > memorising.score(X_test, y_test) + 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_trains_and_says_what_it_did(wine, method):
     X, y, clean = wine
@@ -89,6 +93,29 @@ def test_a_loss_object_is_used_and_left_as_it_was(wine):
     assert RobustClassifier(nn.CrossEntropyLoss(), **FAST).fit(X, y).predict(X).shape == (178,)
     with pytest.raises(ValueError, match="no sample_weight"):
         RobustClassifier(nn.CrossEntropyLoss(), **FAST).fit(X, y, np.ones(178))
+
+
+class Half(nn.Module):
+    """A loss of Python's numbers."""
+
+    def forward(self, logits, labels):
+        return 0.5
+
+
+@pytest.mark.filterwarnings("ignore:Using a target size")
+@pytest.mark.parametrize(
+    ("loss", "sentence"),
+    [
+        (nn.MSELoss(), "loss MSELoss cannot take 3 logits a row"),
+        (nn.Linear(2, 2), "loss Linear cannot take 3 logits a row"),
+        (Half(), "loss Half gives 0.5, but must give a tensor that has a gradient"),
+        (nn.CrossEntropyLoss(reduction="none"), "reduction='mean'"),
+        (CrossEntropy(3, reduction="none"), "reduction='mean'"),
+    ],
+)
+def test_a_loss_that_is_none_is_refused_in_a_sentence(wine, loss, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        RobustClassifier(loss, **FAST).fit(*wine[:2])
 
 
 def test_the_epoch_is_chosen_by_noisy_labels_that_were_set_aside(wine):
@@ -161,6 +188,9 @@ def test_a_module_of_ones_own(wine):
         (nn.Linear(13, 2), r"must give \(rows, 3\) logits"),
         (lambda columns, classes: 7, "made int"),
         (nn.ReLU(), "no parameter to train"),
+        ("net", "module is 'net', but must be an nn.Module"),
+        (lambda columns, classes: nn.LSTM(columns, classes), "module gives tuple for 2 rows"),
+        (nn.Sequential(nn.Linear(13, 3), nn.Embedding(3, 3)), "cannot take rows of 13 numbers"),
     ],
 )
 def test_a_module_that_does_not_fit_is_refused_in_a_sentence(wine, module, sentence):
@@ -192,6 +222,10 @@ def test_a_table_with_texts_and_names_of_its_own():
     assert model.score(X, y) > 0.8
     unseen = X.assign(colour="blau")
     assert set(model.predict(unseen)) <= {"ja", "nein"}
+    same = model.predict(X.assign(age=X["age"].astype(object)))
+    assert (same == model.predict(X)).all()
+    with pytest.raises(ValueError, match=r"column 'age' of X holds .*, but must hold real numbers"):
+        model.predict(X.assign(age="old"))
     with pytest.raises(ValueError, match="feature names"):
         model.predict(X.rename(columns={"age": "AGE"}))
     with pytest.raises(ValueError, match="pass a DataFrame here, too"):
@@ -208,6 +242,7 @@ def with_gap(X):
         (with_gap, r"column 'age' of X has NaN in 3 of 120 rows: fill it"),
         (lambda X: X.assign(age=np.inf), r"column 'age' of X has inf in 120 of 120 rows"),
         (lambda X: X.assign(age=1e200), "beyond 1e"),
+        (lambda X: X.assign(age=1j), "column 'age' of X holds complex128, but must hold real numbers"),
         (
             lambda X: X.assign(day=pd.Timestamp("2020-01-01")),
             r"column 'day' holds datetime64.*X\['day'\].dt.year",
@@ -223,6 +258,8 @@ def with_gap(X):
         (lambda X: X.iloc[:, :0], "0 feature"),
         (lambda X: X.iloc[:100], "inconsistent numbers of samples"),
         (lambda X: X["age"], "2-dimensional"),
+        (lambda X: np.ma.masked_less(X[["age"]], 40), "lose its mask"),
+        (lambda X: np.full((120, 1), 10**400, dtype=object), "beyond 1e"),
     ],
 )
 def test_what_cannot_be_learnt_from_is_refused_in_a_sentence(change, sentence):
@@ -243,6 +280,7 @@ def test_what_cannot_be_learnt_from_is_refused_in_a_sentence(change, sentence):
         (lambda y: np.arange(len(y)) / 7, "continuous"),
         (lambda y: np.eye(2)[(y == "ja").astype(int)], "1d array"),
         (lambda y: None, "target y is None"),
+        (lambda y: np.ma.masked_array([0, 1] * 60, [True] + [False] * 119), "lose its mask"),
     ],
 )
 def test_labels_that_are_none_are_refused_in_a_sentence(change, sentence):
@@ -258,6 +296,10 @@ def test_labels_that_are_none_are_refused_in_a_sentence(change, sentence):
         ({"epochs": 0}, "epochs is 0"),
         ({"batch_size": 0.5}, "batch_size is 0.5"),
         ({"validation": 1.5}, "validation is 1.5"),
+        ({"validation": "x"}, "validation is 'x'"),
+        ({"hidden": 5}, "hidden is 5, but must be the widths"),
+        ({"hidden": (10**9,)}, r"a network of 8e\+09 weights"),
+        ({"loss": FDivLoss("tv", 2), "correction": "exact"}, "for a divergence by its name"),
         ({"warm_up": -1}, "warm_up is -1"),
         ({"loss": "ce", "correction": "exact"}, "for the divergences"),
         ({"learning_rate": 1e30}, "lower the learning rate"),
@@ -291,6 +333,18 @@ def test_a_divergence_that_would_give_up_the_majority_is_balanced_and_says_so():
     assert model.score(X, y) > 0.9
 
 
+@pytest.mark.parametrize("loss", ["js", "pearson"])
+def test_the_majority_is_kept_where_wrong_labels_hide_how_frequent_it_is(loss):
+    """With 90 and 10 % of clean labels but 70 and 30 % of noisy ones: its limit is that of clean labels."""
+    X, truth = make_classification(
+        600, 5, n_informative=4, n_redundant=0, weights=[0.9], class_sep=1.5, flip_y=0, random_state=0
+    )
+    y = noise.corrupt(truth, noise.symmetric(0.2, 2), seed=0)
+    model = RobustClassifier(loss, random_state=0, epochs=30).fit(X, y)
+    assert any("label_prior is 'balanced'" in sentence for sentence in model.diagnosis_)
+    assert model.score(X, truth) > 0.9
+
+
 def test_a_collapse_is_warned_of_with_the_names_of_the_classes():
     X, y = make_classification(
         600, 5, n_informative=4, n_redundant=0, weights=[0.95], flip_y=0, random_state=0
@@ -309,6 +363,29 @@ def test_a_weight_of_zero_leaves_a_row_out(wine):
     assert np.allclose(weighted.logits(X), alone.logits(X))
     with pytest.raises(ValueError, match=r"[Nn]egative"):
         RobustClassifier().fit(X, y, -weight)
+
+
+def test_weights_count_by_their_ratios_however_large(wine):
+    X, y, _ = wine
+    weight = 1.0 + np.arange(178) % 2
+    for option in ({}, {"loss": "tv"}):
+        models = [RobustClassifier(**FAST | option).fit(X, y, w) for w in (weight, weight * 2.0**1022)]
+        assert np.array_equal(models[0].logits(X), models[1].logits(X))
+
+
+def test_tensors_of_any_kind_are_a_table(wine):
+    X, y, _ = wine
+    model = RobustClassifier("tv", **FAST)
+    plain = model.fit(X, y).logits(X)
+    assert np.array_equal(model.fit(torch.tensor(X, requires_grad=True), torch.tensor(y)).logits(X), plain)
+    halved = torch.tensor(X).bfloat16()
+    assert np.array_equal(model.logits(halved), model.logits(halved.double()))
+
+
+@pytest.mark.filterwarnings("ignore:The number of unique classes")
+def test_labels_that_name_the_rows_are_no_classes():
+    with pytest.raises(ValueError, match="name the rows and are no classes"):
+        RobustClassifier("tv").fit(np.zeros((1500, 1)), np.arange(1500))
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,8 @@ from __future__ import annotations
 import copy
 import itertools
 import warnings
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -32,6 +34,8 @@ from fdiv.theory.robustness import imbalance_limit, lost_classes
 
 ALL = tuple(DIVERGENCES)
 FORWARD = tuple(name for name, d in DIVERGENCES.items() if trains_forward(d))
+LOGIT = tuple(name for name, d in DIVERGENCES.items() if works_on_logits(d))
+PRINTED = ("tv", "js", "neyman")
 each = pytest.mark.parametrize("name", ALL)
 K = 4
 T = uniform([0.05, 0.1, 0.02, 0.08])
@@ -44,22 +48,35 @@ def batch(n: int = 24, seed: int = 0, dtype=torch.float64) -> tuple[Tensor, Tens
     return z, torch.arange(n)[torch.randperm(n, generator=rng)] % K
 
 
-def every_loss(**options) -> dict[str, NoisyLabelLoss]:
-    """One of each kind and option, given a prior, so that none has a state but the plug-in."""
+def makers(**options) -> dict[str, Callable[[], NoisyLabelLoss]]:
+    """One of each kind and option, given a prior, so that none has a state but the plug-in; not yet made."""
     given = {"label_prior": PRIOR, **options}
     T_given = {"transition": T, **given}
-    rows = {name: FDivLoss(name, K, **given) for name in ALL}
-    rows |= {
-        f"{n} logit": FDivLoss(n, K, score="logit", **given) for n in ALL if works_on_logits(divergence(n))
-    }
-    rows |= {f"{n} forward": FDivLoss(n, K, correction="forward", **T_given) for n in FORWARD}
-    rows |= {f"{n} exact": FDivLoss(n, K, **T_given) for n in ALL}
-    rows |= {f"{n} paper": FDivLoss(n, K, correction="paper", **T_given) for n in ("tv", "js", "neyman")}
-    rows |= {"peer": PeerLoss(K, **given)}
+    rows = {name: partial(FDivLoss, name, K, **given) for name in ALL}
+    rows |= {f"{n} logit": partial(FDivLoss, n, K, score="logit", **given) for n in LOGIT}
+    rows |= {f"{n} forward": partial(FDivLoss, n, K, correction="forward", **T_given) for n in FORWARD}
+    rows |= {f"{n} exact": partial(FDivLoss, n, K, **T_given) for n in ALL}
+    rows |= {f"{n} paper": partial(FDivLoss, n, K, correction="paper", **T_given) for n in PRINTED}
+    rows |= {"peer": partial(PeerLoss, K, **given)}
     if not {"weight", "ignore_index"} & set(options):  # which it refuses
-        rows["shuffled"] = FDivLoss("js", K, product="shuffled", **given)
-    rows |= {"ce": CrossEntropy(K, **options), "ratio": CrossEntropy(K, **given)}
-    return rows | {"blc": BackwardCorrection(T, **options), "flc": ForwardCorrection(T, **options)}
+        rows["shuffled"] = partial(FDivLoss, "js", K, product="shuffled", **given)
+    rows |= {"ce": partial(CrossEntropy, K, **options), "ratio": partial(CrossEntropy, K, **given)}
+    rows |= {
+        "blc": partial(BackwardCorrection, T, **options),
+        "flc": partial(ForwardCorrection, T, **options),
+    }
+    return rows
+
+
+EVERY = tuple(makers())
+
+
+def every_loss() -> dict[str, NoisyLabelLoss]:
+    return {name: make() for name, make in makers().items()}
+
+
+def one_loss(name: str, **options) -> NoisyLabelLoss:
+    return makers(**options)[name]()
 
 
 def whole_batch_losses() -> dict[str, NoisyLabelLoss]:
@@ -163,6 +180,7 @@ def test_a_counted_prior_warns_once_it_is_reliable_and_only_once():
     assert len(found) == 1
 
 
+@pytest.mark.slow
 @each
 @pytest.mark.parametrize("classes", [2, 5])
 def test_training_loses_the_large_class_beyond_the_limit_and_not_below(name, classes):
@@ -186,6 +204,7 @@ def test_training_loses_the_large_class_beyond_the_limit_and_not_below(name, cla
         assert wrong == lost_classes(name, prior) == ([0] if limit < share else []), share
 
 
+@pytest.mark.slow
 @each
 def test_clean_data_of_95_to_5_with_and_without_a_balanced_product(name):
     """With the true prior six of the eight lose the large class, as predicted; balanced none does."""
@@ -211,6 +230,7 @@ def test_clean_data_of_95_to_5_with_and_without_a_balanced_product(name):
             assert "gives up classes as frequent as that: use tv or kl" in loss.diagnose(model(x), y)[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tv", "pearson", "kl"])
 def test_a_balanced_product_may_miss_a_rare_class_unless_it_is_warmed_up_or_weighted(name):
     """Odd digits, one of ten images: never answered, but after cross-entropy or with weights."""
@@ -262,6 +282,7 @@ def test_balanced_is_a_uniform_prior_of_the_clean_labels():
 # ---------------------------------------------------------------------- gradients
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORWARD)
 @pytest.mark.parametrize("size", [5.0, 10.0, 20.0])
 def test_forward_correction_recovers_from_confidently_wrong_starts(name, size):
@@ -347,25 +368,25 @@ def test_cross_entropy_has_the_options_of_torchs(reduction):
     torch.testing.assert_close(ours(image, labels), theirs(image, labels))
 
 
-@pytest.mark.parametrize("name", every_loss())
+@pytest.mark.parametrize("name", EVERY)
 def test_options_mean_the_same_for_every_loss(name):
     z, y = batch()
-    plain = every_loss()[name].eval()
+    plain = one_loss(name).eval()
 
     def value(loss: NoisyLabelLoss, z: Tensor, y: Tensor) -> Tensor:
         torch.manual_seed(0)  # the same shuffling each time
         return loss(z, y)
 
-    rows = value(every_loss(reduction="none")[name], z, y)
+    rows = value(one_loss(name, reduction="none"), z, y)
     assert rows.shape == y.shape
     torch.testing.assert_close(rows.mean(), value(plain, z, y))
-    torch.testing.assert_close(value(every_loss(reduction="sum")[name], z, y), rows.sum())
+    torch.testing.assert_close(value(one_loss(name, reduction="sum"), z, y), rows.sum())
     image = value(plain, z.reshape(2, 12, K).movedim(-1, 1), y.reshape(2, 12))
     torch.testing.assert_close(image, value(plain, z, y))
     if name != "shuffled":
         ignored = torch.where(torch.arange(24) < 5, -1, y)
-        torch.testing.assert_close(every_loss(ignore_index=-1)[name](z, ignored), plain(z[5:], y[5:]))
-        torch.testing.assert_close(every_loss(weight=[2.0] * K)[name](z, y), plain(z, y))
+        torch.testing.assert_close(one_loss(name, ignore_index=-1)(z, ignored), plain(z[5:], y[5:]))
+        torch.testing.assert_close(one_loss(name, weight=[2.0] * K)(z, y), plain(z, y))
 
 
 def test_labels_that_are_drawn_take_no_weights():
@@ -433,11 +454,11 @@ def test_an_estimate_of_T_is_a_T_and_a_batch_of_ignored_labels_is_refused():
 # ---------------------------------------------------------------------- state
 
 
-@pytest.mark.parametrize("name", every_loss())
+@pytest.mark.parametrize("name", EVERY)
 def test_given_a_prior_small_batches_add_up_to_the_large_one(name):
     """The loss, and the gradient that is accumulated over them; shuffled labels do so on average."""
     z, y = batch()
-    loss, shuffled = every_loss()[name], name == "shuffled"
+    loss, shuffled = one_loss(name), name == "shuffled"
     whole = torch.autograd.grad(loss(z, y), z)[0]
     trials = 400 if shuffled else 1
     parts = [loss(z[i : i + 6], y[i : i + 6]) / 4 for _ in range(trials) for i in range(0, 24, 6)]
@@ -533,6 +554,7 @@ def inputs(loss: NoisyLabelLoss) -> tuple[Tensor, ...]:
     return (z.detach(), y, z.detach(), y) if loss.needs_peers else (z.detach(), y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SOME)
 def test_losses_with_checks_compile_and_export_as_one_graph(name):
     torch._dynamo.reset()  # which counts the losses before as recompilations of this one
@@ -562,10 +584,10 @@ def test_no_step_waits_for_the_device(name, monkeypatch):
         checked(z, y, *((z, y) if checked.needs_peers else ()))
 
 
-@pytest.mark.parametrize("name", every_loss())
+@pytest.mark.parametrize("name", EVERY)
 def test_gradients_by_function_transforms(name):
     z, y = batch()
-    loss = every_loss()[name]
+    loss = one_loss(name)
     torch.manual_seed(0)
     by_transform = torch.func.grad(loss)(z.detach(), y)
     torch.manual_seed(0)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 
 import numpy as np
 import pytest
 import torch
-from test_losses_promises import PRIOR, K, T, batch, every_loss, whole_batch_losses
+from test_losses_promises import EVERY, PRIOR, K, T, batch, one_loss, whole_batch_losses
 from torch import nn
 
 from fdiv import votes_to_soft
@@ -25,12 +26,12 @@ def hot(y: torch.Tensor) -> torch.Tensor:
     return nn.functional.one_hot(y, K).double()
 
 
-@pytest.mark.parametrize("name", every_loss())
+@pytest.mark.parametrize("name", EVERY)
 def test_it_is_the_expectation_over_every_way_to_draw_the_labels(name):
     """All 4^3 labellings of three inputs, each with its chance."""
     if name == "shuffled":
         pytest.skip("its own test below")
-    loss, (z, _), q = every_loss()[name], batch(3), soft(3)
+    loss, (z, _), q = one_loss(name), batch(3), soft(3)
     expected = sum(
         q[range(3), y].prod() * loss(z, torch.tensor(y)) for y in itertools.product(range(K), repeat=3)
     )
@@ -38,10 +39,10 @@ def test_it_is_the_expectation_over_every_way_to_draw_the_labels(name):
     torch.testing.assert_close(loss.objective(z, q), -expected)
 
 
-@pytest.mark.parametrize("name", [*every_loss(), *whole_batch_losses()])
+@pytest.mark.parametrize("name", [*EVERY, *whole_batch_losses()])
 def test_certain_soft_labels_are_class_numbers(name):
     z, y = batch()
-    losses = [(every_loss() | whole_batch_losses())[name] for _ in range(2)]
+    losses = [one_loss(name) if name in EVERY else whole_batch_losses()[name] for _ in range(2)]
     values, grads = [], []
     for loss, labels in zip(losses, (y, hot(y)), strict=True):
         torch.manual_seed(0)
@@ -52,16 +53,51 @@ def test_certain_soft_labels_are_class_numbers(name):
     torch.testing.assert_close(*grads)
 
 
-@pytest.mark.parametrize("name", every_loss())
+@pytest.mark.parametrize("name", EVERY)
 def test_weights_stand_for_votes_that_are_more_frequent(name):
     """Two examples with votes (0, 0, 1) and (1, 2, 2): a class of weight 2 counts twice."""
     if name == "shuffled":
         pytest.skip("its pairs are drawn anew")
     votes, weight = torch.tensor([[0, 0, 1], [1, 2, 2]]), torch.tensor([1.0, 2.0, 3.0, 1.0])
-    weighted = every_loss(weight=weight)[name]
+    weighted = one_loss(name, weight=weight)
     z, _ = batch(2)
     one_by_one = weighted(z.repeat_interleave(3, 0), votes.flatten())
     torch.testing.assert_close(weighted(z, votes_to_soft(votes, K).double()), one_by_one)
+
+
+@pytest.mark.parametrize("name", [*EVERY, *whole_batch_losses()])
+def test_each_soft_label_counts_as_much_as_its_sample_weight(name):
+    """A weight of 2 is the example twice, one of 0 is none of it; the plug-in and DMI see tables of them."""
+    z, y = batch(8)
+    soft, weight = torch.rand(8, K, dtype=torch.float64).softmax(1), torch.tensor([2.0, 1, 1, 1, 1, 1, 1, 0])
+    twice = torch.tensor([0, 0, 1, 2, 3, 4, 5, 6])
+    loss = one_loss(name) if name in EVERY else whole_batch_losses()[name]
+    if getattr(loss, "product", "exact") != "exact":
+        return  # it draws the labels of others
+    torch.testing.assert_close(
+        copy.deepcopy(loss)(z, soft, sample_weight=weight), copy.deepcopy(loss)(z[twice], soft[twice])
+    )
+    torch.testing.assert_close(
+        copy.deepcopy(loss)(z, y, sample_weight=weight), copy.deepcopy(loss)(z[twice], y[twice])
+    )
+
+
+@pytest.mark.parametrize(
+    ("weight", "error", "words"),
+    [
+        ([1.0] * 8, TypeError, "sample_weight must be a tensor of numbers, not list"),
+        (torch.ones(7), ValueError, "sample_weight has 7 numbers for 8 labels"),
+        (-torch.ones(8), ValueError, "sample_weight holds -1, but must be finite numbers from 0 up"),
+        (torch.tensor([1.0] * 7 + [float("nan")]), ValueError, "sample_weight holds nan"),
+        (torch.tensor([1.0] * 7 + [float("inf")]), ValueError, "sample_weight holds inf"),
+    ],
+)
+def test_sample_weights_that_are_none_are_refused_in_a_sentence(weight, error, words):
+    z, y = batch(8)
+    for labels in (y, torch.rand(8, K, dtype=torch.float64).softmax(1)):
+        with pytest.raises(error, match=words) as caught:
+            one_loss("tv")(z, labels, sample_weight=weight)
+        assert "\n" not in str(caught.value)
 
 
 def test_shuffled_and_sampled_products_take_the_peers_expectation():

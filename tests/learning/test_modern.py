@@ -206,24 +206,55 @@ def test_elr_moves_the_target_of_each_example_and_pushes_towards_it():
     before = loss.targets.clone()
     loss.eval()
     loss(z, y, index=index)
-    assert loss.objective(z, y).item() == pytest.approx(-CrossEntropy()(z, y).item())
+    settled = 0.0  # an example of another set: its target is where its predictions would lead it
+    for row, k in zip(z.tolist(), y.tolist(), strict=True):
+        p = [min(max(a, 1e-4), 1 - 1e-4) for a in softmax(row)]
+        inner = sum(a * a for a in p) / sum(p)
+        settled += (slow_ce(softmax(row), k) + strength * math.log(1 - inner)) / len(z)
+    assert loss.objective(z, y).item() == pytest.approx(-settled, abs=1e-6)
     assert torch.equal(loss.targets, before)
     with pytest.raises(ValueError, match="pass index"):
         loss(z, y)
 
 
-def test_elr_goes_on_from_its_state_dict_bit_by_bit():
+def test_elr_goes_on_from_its_memory_bit_by_bit():
     first, second = ELR(3, EXAMPLES), ELR(3, EXAMPLES)
     assert [name for name, _ in first.named_parameters()] == []
+    assert first.state_dict() == {}, "so that a model that holds it loads where another loss was"
     index = torch.arange(10)
     for seed in range(4):
         z, y = batch(10, 3, seed=seed)
         value = first(z.float(), y, index=index)
         if seed == 1:
-            second.load_state_dict(copy.deepcopy(first.state_dict()))
+            second.remember(first.memory())
         if seed > 1:
             assert torch.equal(value, second(z.float(), y, index=index))
     assert torch.equal(first.targets, second.targets)
+
+
+def test_elr_takes_pixels_and_refuses_a_wrong_index_in_a_sentence():
+    z, y = batch(12, 3)
+    flat, pixels = ELR(3, 12), ELR(3, 12)
+    index = torch.arange(12)
+    z_pixels, y_pixels = z.reshape(3, 2, 2, 3).movedim(-1, 1), y.reshape(3, 2, 2)
+    expected = flat(z, y, index=index)
+    torch.testing.assert_close(pixels(z_pixels, y_pixels, index=index.reshape(3, 2, 2)), expected)
+    assert torch.equal(flat.targets, pixels.targets)
+    with torch.no_grad():
+        flat(z, y, index=index)
+    assert torch.equal(flat.targets, pixels.targets), "it learns where gradients are on only"
+    for wrong, words in (
+        (None, "pass index, a tensor of int64 as long as labels"),
+        (index[:5], "as long as labels"),
+        (index.double(), "a tensor of int64"),
+        (index.tolist(), "a tensor of int64"),
+        (index + 1, "index holds 12, but examples are numbered from 0 to 11"),
+        (index - 1, "index holds -1"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            flat(z, y, index=wrong)
+    with pytest.raises(TypeError, match="labels must be a tensor of integers"):
+        flat(z, y.tolist(), index=index)
 
 
 # ---------------------------------------------------------------------- gradients and extremes
@@ -256,7 +287,7 @@ def test_extreme_logits_have_finite_losses_and_gradients(name, classes, dtype):
 
 
 @each
-def test_all_compile_into_one_graph_and_can_be_copied_pickled_and_read(name):
+def test_all_compile_and_export_as_one_graph_and_can_be_copied_pickled_and_read(name):
     z, y = batch(6, 3)
     loss = build(name, 3).eval()
     loss.check = False
@@ -264,6 +295,9 @@ def test_all_compile_into_one_graph_and_can_be_copied_pickled_and_read(name):
     torch._dynamo.reset()
     compiled = torch.compile(loss, backend="eager", fullgraph=True)
     assert torch.equal(compiled(z, y, **more(loss, z, y)), expected)
+    given = (z.detach(), y), more(loss, z.detach(), y)
+    exported = torch.export.export(copy.deepcopy(loss), *given).module()
+    torch.testing.assert_close(exported(*given[0], **given[1]), expected)
     for other in (copy.deepcopy(loss), pickle.loads(pickle.dumps(loss))):
         assert torch.equal(call(other, z, y), expected)
         assert repr(other) == repr(loss)
@@ -522,6 +556,7 @@ def test_a_prior_moves_the_papers_tv_and_none_of_the_later_losses():
     assert ranked(learned_decision(GCE(3), posterior)) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in ROWS if name not in ("elr", "gjs")])
 def test_the_nature_of_a_loss_is_that_of_its_paper(name):
     """Symmetric, bounded and proper as each paper claims; none looks at the prior."""

@@ -698,6 +698,7 @@ def sparse_high():
     return noisy_data("digits", "sparse-high")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "correction", "known", "least"),
     [("ratio", "none", False, 0.55), ("plugin", "none", False, 0.65), ("tv", "exact", True, 0.55)],
@@ -709,6 +710,7 @@ def test_sparse_high_is_not_stuck_at_one_half(sparse_high, method, correction, k
     assert run.accuracy("noisy-objective") > least
 
 
+@pytest.mark.slow
 def test_a_run_that_went_wrong_says_so(sparse_high):
     """Fitting noisy labels drops the classes whose own label is rare; no clean label is needed to see it."""
     run = fit(sparse_high.split, "tv", QUICK)

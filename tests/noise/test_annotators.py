@@ -98,6 +98,9 @@ def test_an_annotator_of_few_votes_has_no_zeros_but_weighs_little():
         ([[0, 1], [-1, -1]], {}, r"nobody voted for example 1 \(1 in all\)"),
         ([[0, 0], [0, 0]], {}, "all votes are for one class"),
         ([[0, 1]], {"smoothing": -1}, "smoothing is -1"),
+        ([[0, 1]], {"num_classes": "2"}, "num_classes is '2', but must be a whole number"),
+        (np.array([[2**64 - 1, 0]], dtype=np.uint64), {"num_classes": 2}, "a vote is 0 to 1"),
+        (np.ma.masked_less([[0, -1], [1, 1]], 0), {}, "lose its mask"),
     ],
 )
 def test_bad_votes_are_refused(votes, options, message):
@@ -115,6 +118,12 @@ def test_votes_for_more_classes_than_fit_the_memory_and_of_other_people():
     with pytest.raises(ValueError, match="1000000000001 classes are too many"):
         dawid_skene([[0, 10**12]])
     found = dawid_skene([[0, 0, 1], [1, 1, 1]])
-    for votes in ([[0, 1]], [0, 1, 1], [[-1, -1, -1]]):
-        with pytest.raises(ValueError, match="votes must be of the 3 annotators"):
+    for votes, said in (
+        ([[0, 1]], "of the 3 annotators"),
+        ([0, 1, 1], "of shape"),
+        ([[-1, -1, -1]], "nobody voted for example 0"),
+        ([[0, 1, 9]], "a vote is 0 to 1"),
+        ([[0, 1, np.nan]], "votes must be whole numbers"),
+    ):
+        with pytest.raises(ValueError, match=said):
             found.transition_of(votes)

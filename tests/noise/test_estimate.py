@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fdiv.noise import corrupt, paper_noise, sparse, symmetric, transition, uniform
-from fdiv.noise.estimate import METHODS, TransitionEstimate, estimate_transition
+from fdiv.noise.estimate import ESTIMATORS, TransitionEstimate, estimate_transition
 
 SPARSE_HIGH = paper_noise("mnist", "sparse-high")
 UNIFORM_HIGH = paper_noise("mnist", "uniform-high")
 
-each_method = pytest.mark.parametrize("method", METHODS)
+each_method = pytest.mark.parametrize("method", ESTIMATORS)
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:

@@ -30,6 +30,7 @@ def minus_log_likelihood(parameters: np.ndarray, z: np.ndarray, y: np.ndarray) -
     return -sum(logsumexp(h[i] + log_T[:, y[i]]) for i in range(len(y))) - prior
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("T", [symmetric(0.2, 3), pair(0.3, 3)], ids=["symmetric", "pair"])
 def test_expectation_maximisation_finds_the_maximum_of_the_likelihood(T):
     logits, _, noisy = exact_world(150, 3, T, seed=1)

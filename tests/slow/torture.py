@@ -574,6 +574,16 @@ def _(rng: random.Random, folder: Path) -> str:
         return ends(offline, lambda answer: answer is truth)
 
 
+@kind("environment: any folder")
+def _(rng: random.Random, folder: Path) -> str:
+    variable, needed = rng.choice(
+        [("FDIV_RUNS", fdiv.files.runs_folder), ("FDIV_DATA", fdiv.files.cache_folder)]
+    )
+    text = rng.choice(["~", "~nobody-of-this-name/x", "~/ä b", "x\ny", ".", word(rng), "/" + word(rng)])
+    with grid.environment({variable: text}):
+        return ends(needed, Path.is_absolute)
+
+
 @kind("experiment: any fields")
 def _(rng: random.Random, folder: Path) -> str:
     fields: dict[str, Any] = {"dataset": "mnist", "noise": "uniform-high", "method": "tv"}
@@ -846,7 +856,7 @@ def _(rng: random.Random, folder: Path) -> str:
 def checkers() -> Iterator[tuple[str, Exercise]]:
     for path in sorted(Path(exercises.__file__).parent.glob("nb*.py")):
         module = importlib.import_module(f"fdiv.course.exercises.{path.stem}")
-        for name, one in vars(module).items():
+        for name, one in list(vars(module).items()):
             if isinstance(one, Exercise):
                 yield f"{path.stem}.{name}", one
 
@@ -1304,6 +1314,36 @@ def _(rng: random.Random, folder: Path) -> str:
     options = {"loss": "tv", "epochs": 1, "random_state": 0} | {name: given}
     return with_sklearn(
         lambda: RobustClassifier(**options).fit(SMALL_X, np.arange(30) % 2).predict_proba(SMALL_X),
+        lambda p: bool(np.isfinite(p).all()),
+    )
+
+
+class Odd(torch.nn.Module):
+    """A loss, or a network, that gives whatever it was given."""
+
+    def __init__(self, given: Any) -> None:
+        super().__init__()
+        self.given = given
+        self.weight = torch.nn.Parameter(torch.ones(()))
+
+    def forward(self, *_: Any) -> Any:
+        return self.given * self.weight if isinstance(self.given, torch.Tensor) else self.given
+
+
+@kind("estimator: a loss or a network of one's own", 0.3)
+def _(rng: random.Random, folder: Path) -> str:
+    odd = [torch.ones(2), torch.ones(2, 2), torch.tensor(math.nan), value(rng)]
+    losses = [torch.nn.MSELoss(), torch.nn.CrossEntropyLoss(reduction="none"), torch.nn.Linear(2, 2)]
+    option = rng.choice(
+        [
+            {"loss": rng.choice([Odd(rng.choice(odd)), *losses, value(rng), math.fsum])},
+            {"module": rng.choice([Odd(rng.choice(odd)), *losses, value(rng), lambda *_: rng.choice(odd)])},
+            {"hidden": rng.choice([10**9, (10**9,), (), (0,), [3, -1], "ab", None, value(rng, 2)])},
+        ]
+    )
+    given = RobustClassifier(**{"loss": "tv", "epochs": 1, "random_state": 0} | option)
+    return ends(
+        lambda: given.fit(SMALL_X, np.arange(30) % 2).predict_proba(SMALL_X),
         lambda p: bool(np.isfinite(p).all()),
     )
 

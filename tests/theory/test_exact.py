@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 import torch
 
-from fdiv.theory.divergences import DIVERGENCES, Divergence, divergence
+from fdiv.theory.divergences import DIVERGENCES, Divergence, Interval, divergence
 from fdiv.theory.exact import (
-    RULES,
+    DECISION_RULES,
     Decoupling,
     _climb,
     accuracy,
@@ -40,6 +40,7 @@ from fdiv.theory.exact import (
     product,
     variational_difference,
 )
+from fdiv.theory.robustness import vajda
 
 ALL = tuple(DIVERGENCES)
 SMOOTH = tuple(name for name in ALL if name != "tv")
@@ -532,6 +533,29 @@ def test_printed_sparse_correction_has_no_maximum():
         assert close(right, 0.1 * inverse_corrected(noisy(joint, T), g, "kl", T), 1e-9)
 
 
+@each
+def test_printed_sparse_correction_fails_in_each_of_the_papers_settings(name):
+    """Ten classes, h = Y: for TV the bias is 0, for the others one cell of g alone takes it to any height.
+
+    The cell has an answer and a label of different pairs, where g has the weight -e_y / 10 and f*(g) a
+    weight of the wrong sign. So g may rise, or for Neyman fall, as far as it likes.
+    """
+    d, joint, pairs = divergence(name), EYE[10] / 10, neighbours(10)
+    for e1, e2 in ((0.3, 0.2), (0.7, 0.2), (0.3, 0.1), (0.6, 0.2)):
+        table = noisy(joint, sparse(pairs, e1, e2))
+        if name == "tv":
+            g = random_g(np.random.default_rng(16), d, joint.shape)
+            assert abs(decouple_sparse_printed(table, g, name, pairs, e1, e2).bias) < 1e-15
+            continue
+        weight = (table - table.sum(1, keepdim=True) * t64([e2, e1]).repeat(5))[0, 3]
+        product_weight = (product(table) - table.sum(1, keepdim=True) * t64([e2, e1]).repeat(5))[0, 3]
+        assert weight < 0
+        assert product_weight < 0
+        v = t64([20.0, 40.0, 80.0]) * (-1 if name == "neyman" else 1)
+        height = weight * d.activation(v) - product_weight * d.conjugate_of_activation(v)
+        assert (height.diff() > 0.01).all()
+
+
 @pytest.mark.parametrize(("e1", "e2", "printed"), [(0.3, 0.2, -0.19), (0.7, 0.2, -0.55), (0.6, 0.2, -0.46)])
 def test_printed_sparse_correction_makes_product_weights_negative(e1, e2, printed):
     """On the paper's ten balanced classes, where the right correction leaves (1 - e1 - e2) p_y."""
@@ -697,18 +721,32 @@ def test_remark_2_a_confident_classifier_beats_a_confident_bayes():
 
 
 def test_remark_2_holds_where_labels_and_predictions_pair_up():
-    """Balanced, confident and k -> y_k one to one: D_TV is the accuracy after renaming, minus 1/K."""
+    """Balanced, confident, k -> y_k one to one, K = 2 to 6: D_TV is the accuracy after renaming, minus 1/K.
+
+    150 random tables. And of all 3^6 classifiers of six x, no such one beats Bayes where Bayes is one.
+    """
     found = 0
-    for seed in range(60):
-        rng = np.random.default_rng(seed)
-        joint = random_joint(rng, 3, 3) + t64(rng.permutation(np.eye(3)))
-        joint = joint / joint.sum(0) / 3
+    for K, seed in itertools.product(range(2, 7), range(30)):
+        rng = np.random.default_rng([K, seed])
+        joint = random_joint(rng, K, K) + t64(rng.permutation(np.eye(K)))
+        joint = joint / joint.sum(0) / K
         names = confident(joint)
-        if names is not None and len(set(names)) == 3:
+        if names is not None and len(set(names)) == K:
             found += 1
-            renamed = joint[names]
-            assert close(f_divergence(joint, "tv"), accuracy(renamed) - 1 / 3)
-    assert found > 30
+            assert close(f_divergence(joint, "tv"), accuracy(joint[names]) - 1 / K)
+    assert found > 75
+    beaten = problems = 0
+    for seed in range(6):
+        xy = random_joint(np.random.default_rng([17, seed]), 6, 3) + t64(np.tile(np.eye(3), (2, 1))) / 6
+        xy = xy / xy.sum(0) / 3
+        tables = {h: P for h, P in many_classified(xy, 3).items() if len(set(confident(P) or [])) == 3}
+        bayes = tuple(xy.argmax(1).tolist())
+        if bayes in tables:
+            problems += 1
+            best = f_divergence(tables[bayes], "tv") + 1e-12
+            beaten += sum(bool(f_divergence(P, "tv") > best) for P in tables.values())
+    assert problems >= 3
+    assert beaten == 0
 
 
 # ---------------------------------------------------------------------- Theorem 3: Bayes labels
@@ -723,6 +761,35 @@ def test_theorem_3_maximisers_are_exactly_the_renamings(name):
         labels = t64(rng.dirichlet(np.full(5, 3.0)))[:, None] * torch.eye(K, dtype=torch.float64)[star]
         found = maximisers(many_classified(labels, K), name, 1e-12)
         assert found == {tuple(new[y] for y in star) for new in itertools.permutations(range(K))}
+
+
+def test_theorem_3_needs_an_f_that_is_not_affine_near_1():
+    """The powers |v - 1|^a and corners of any two slopes have the renamings alone, max(0, v - 3) has none."""
+
+    def row(f):
+        return Divergence(
+            name="own",
+            title="own",
+            generator=f,
+            slope=f,
+            at_zero=f(t64(0.0)).item(),
+            dual=f,
+            domain=Interval(),
+            activation=f,
+            conjugate_of_activation=f,
+        )
+
+    rng = np.random.default_rng(18)
+    corners = [
+        row(lambda v, a=a, b=b: torch.maximum(a * (1 - v), b * (v - 1))) for a, b in rng.random((4, 2))
+    ]
+    for K, d in itertools.product((2, 3), (vajda(1.5), vajda(3), *corners)):
+        star = [*range(K), *rng.integers(K, size=5 - K)]
+        labels = t64(rng.dirichlet(np.full(5, 3.0)))[:, None] * EYE[K][star]
+        found = maximisers(many_classified(labels, K), d, 1e-12)
+        assert found == {tuple(new[y] for y in star) for new in itertools.permutations(range(K))}
+    flat = row(lambda v: (v - 3).clamp(min=0))
+    assert len(maximisers(many_classified(EYE[2][[0, 1, 1]] / t64([[2], [4], [4]]), 2), flat)) == 2**3
 
 
 @pytest.mark.parametrize("name", INFINITE)
@@ -747,6 +814,18 @@ def test_theorem_3_fails_where_f_at_0_is_infinite(name):
         }
         assert maximisers(many_classified(labels, K), name) == excluding
         assert len(excluding) > math.factorial(K)
+
+
+@pytest.mark.parametrize("name", FINITE)
+def test_nearly_certain_labels_are_found_where_f_at_0_is_finite(name):
+    """Theorem 3 with P(Y=y*|x) of .99 to 1 in place of 1: 24 random problems, the renamings alone."""
+    for K, seed in itertools.product((2, 3), range(12)):
+        rng = np.random.default_rng([19, K, seed])
+        star = [*range(K), *rng.integers(K, size=5 - K)]
+        doubt = t64(rng.uniform(0, 0.01, (5, 1)))
+        posterior = (1 - doubt) * EYE[K][star] + doubt * t64(rng.dirichlet(np.ones(K), 5))
+        found = maximisers(many_classified(t64(rng.dirichlet(np.full(5, 5.0)))[:, None] * posterior, K), name)
+        assert found == {tuple(new[y] for y in star) for new in itertools.permutations(range(K))}
 
 
 @each_smooth
@@ -960,13 +1039,22 @@ def test_theorem_6_condition_1_is_met_by_multiples_of_tv_alone(name):
     d = divergence(name)
     u = d.activation(t64(np.linspace(-1, 1, 9)))
     assert (np.ptp((u - d.conjugate(u)).numpy()) < 1e-12) == (name == "tv")
+    for seed in range(20):  # the bias itself: of two constant g it is e_1 + ... + e_K times u - f*(u)
+        rng = np.random.default_rng([ALL.index(name), seed])
+        joint, e = random_joint(rng, 3, 4), random_rates(rng, 4)
+        low, high = (bias(joint, torch.full_like(joint, float(end)), name, e) for end in (u[0], u[-1]))
+        assert close(high - low, e.sum() * ((u - d.conjugate(u))[-1] - (u - d.conjugate(u))[0]))
     if name == "tv":
+        line = t64(np.linspace(-40, 40, 160_001))
         for seed in range(50):
             rng = np.random.default_rng(seed)
             joint, (left, right) = random_joint(rng, 3, 4), rng.random(2)
             ratio = fitness(joint) - 1
             value = (product(joint) * (right * ratio.clamp(min=0) + left * (-ratio).clamp(min=0))).sum()
             assert close(value, (left + right) * f_divergence(joint, "tv"))
+            f = torch.maximum(right * (line - 1), left * (1 - line))
+            for u in np.linspace(-left, right, 5):  # where f* is finite it is u
+                assert (u * line - f).max().item() == pytest.approx(u, abs=1e-9)
 
 
 def test_theorem_6_proof_needs_the_factor_epsilon():
@@ -1343,7 +1431,7 @@ def test_ceiling_of_a_hundred_classes():
 
 def test_ties_are_shared():
     nothing = torch.full((4, 4), 0.25)
-    for rule in (*RULES, *ALL):
+    for rule in (*DECISION_RULES, *ALL):
         torch.testing.assert_close(decide(rule, nothing), t64(nothing))
         assert ceiling(rule, nothing) == pytest.approx(0.25)
     for rule in ("peer", "ratio", "tv"):  # nothing learnt, although one label is more frequent
@@ -1407,7 +1495,7 @@ def test_ceiling_of_a_problem_that_is_not_separable():
     assert ceiling("cross-entropy", torch.eye(4), xy) == pytest.approx(xy.max(1).values.sum().item())
     more = torch.cat([xy, torch.zeros(1, 4, dtype=torch.float64)])
     T = random_transition(np.random.default_rng(1), 4)
-    for rule in (*RULES, "kl", "tv"):
+    for rule in (*DECISION_RULES, "kl", "tv"):
         assert ceiling(rule, T, more) == pytest.approx(ceiling(rule, T, xy))
     unused = torch.diag(t64([0.5, 0.5, 0.0]))
     for rule, scores in itertools.product(("ratio", "kl", "tv"), ("probabilities", "logits")):

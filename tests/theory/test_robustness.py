@@ -136,7 +136,7 @@ def test_every_example_of_the_room_runs():
             if t.examples
         }
         dataclasses = {n for n in module.__all__ if isinstance(getattr(module, n), type)}
-        assert set(module.__all__) - documented - dataclasses - {"RULES"} == set()
+        assert set(module.__all__) - documented - dataclasses - {"DECISION_RULES"} == set()
 
 
 def test_the_room_exports_the_public_names_of_its_modules():
@@ -452,6 +452,10 @@ def test_answers_read_well():
     assert str(keeps_rankings("tv", torch.eye(3))) == (
         "tv keeps every ranking: noise scales D by 1 for every classifier"
     )
+    near = 0.7 * np.eye(3) + [[0.1 + 1e-6, 0.1 - 1e-6, 0.1]] + np.zeros((3, 1))
+    near[0] += [1e-6, -1e-6, 0]
+    low, high = str(keeps_rankings("tv", near)).split("anything from ")[1].split(" to ")
+    assert 0.69 < float(low) < float(high) < 0.71
     assert str(keeps_rankings("kl", T)).startswith(
         "kl does not keep every ranking: of two classifiers with D"
     )
@@ -906,6 +910,7 @@ def test_the_price_of_backward_correction_grows_without_bound():
     prices = [backward_price(slope, 0.3, x, bell / bell.sum()) for slope in (1, 3, 10, 30)]
     assert prices[:3] == pytest.approx([1.114, 3.021, 50.92], rel=1e-3)
     assert prices[3] > 500
+    assert backward_price(1e6, 0.3, x + 1e-3, bell / bell.sum()) == math.inf
     assert backward_price(3, 0, x, bell / bell.sum()) == pytest.approx(1)
 
 
@@ -966,6 +971,31 @@ def test_delta_is_attained():
         (lambda: guarantee("tv", np.eye(2), [0.2, 0.3, 0.5]), "prior must have 2 entries, but has 3"),
         (lambda: guarantee("tv", np.eye(2), [1.0, 0.0]), "prior must be positive, but class 1 has none"),
         (lambda: vajda(0.5), "power is 0.5, but"),
+        (lambda: vajda(math.inf), "power is inf, but must be finite"),
+        (lambda: singular_values([[1.0]]), "num_classes is 1, but must be a whole number of at least 2"),
+        (lambda: guarantee("tv", np.eye(3)).pair(2), "ratio is 2, but must lie between the share 1 and 1"),
+        (lambda: robustness.random_classifiers(0, [0.5, 0.5]), "count is 0 and answers 3, but both"),
+        (lambda: robustness.values_of("tv", [[0.5, 0.5]]), r"tables must be of shape .* not \(1, 2\)"),
+        (
+            lambda: forward_gap("kl", [[0.2, 0.3, 0.5]], [[0.2, 0.3, 0.5]], np.eye(2)),
+            "posterior and predicted must both have a row per x and 2 columns",
+        ),
+        (lambda: peer_weight("js", 2.0), "v is 2, but must be a probability"),
+        (lambda: imbalance_limit("js", 1), "num_classes is 1"),
+        (lambda: lost_classes("js", [1.0]), "num_classes is 1"),
+        (
+            lambda: objective_variances("tv", [[0.5, 0.5]], np.eye(2)),
+            r"v must have the shape \(1, 2\) of xy, not \(2, 2\)",
+        ),
+        (lambda: variance_ratio("tv", 2, 1.0), "agreement is 1, but must lie between 0 and 1"),
+        (lambda: variance_ratio("tv", 2.5, 0.5), "num_classes is 2.5"),
+        (lambda: backward_price(1, 0.3, [1.0, 2.0], [1.0]), "weight one number from 0 up for each"),
+        (lambda: backward_price(1, 0.3, []), "x must be a vector of finite numbers, not all 0"),
+        (lambda: backward_price(math.nan, 0.3, [1.0]), "slope is nan, but must be finite"),
+        (
+            lambda: instance_noise([[0.5, 0.0], [0.5, 0.0]], [np.eye(2)] * 2),
+            "class 1 never occurs in xy: leave it out",
+        ),
         (lambda: vajda_ratio(2, np.eye(3)), "T must be 2 by 2"),
         (lambda: decision("tv", [[0.5, 0.5]], [0.2, 0.3, 0.5]), "prior must have 2 entries, but has 3"),
         (lambda: plugin_gap("tv", [[0.5, 0.5]], [0, 1]), "h must have one entry per x, but has 2 for 1"),

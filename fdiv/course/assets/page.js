@@ -378,6 +378,19 @@ const fitTables = () => {
 addEventListener("load", fitTables);
 addEventListener("resize", fitTables);
 
+// A formula that does not fit is set smaller, down to what can still be read.
+const fitFormulas = () => {
+  for (const formula of document.querySelectorAll('main mjx-container[display="true"]')) {
+    formula.style.fontSize = "";
+    const size = parseFloat(getComputedStyle(formula).fontSize);
+    const share = formula.clientWidth / formula.scrollWidth;
+    if (share && share < 1) formula.style.fontSize = `${size * Math.max(0.65, 0.99 * share)}px`;
+    formula.classList.toggle("wide", formula.scrollWidth > formula.clientWidth + 1);
+  }
+};
+addEventListener("load", () => (window.MathJax?.startup?.promise ?? Promise.resolve()).then(fitFormulas));
+addEventListener("resize", fitFormulas);
+
 // ------------------------------------------------------------------ the page of results
 
 const filters = document.querySelector(".filters");

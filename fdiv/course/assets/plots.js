@@ -59,7 +59,10 @@ function themed({ data, layout }) {
     shapedefaults: { line: { color: theme.ink } },
     hoverlabel: { bgcolor: theme.soft, bordercolor: theme.line, font: { color: theme.ink } },
   };
-  for (const trace of data) recolour(trace, theme);
+  for (const trace of data) {
+    recolour(trace, theme);
+    for (const bar of [trace.error_x, trace.error_y]) if (bar) bar.color ??= theme.ink;
+  }
   if (!data.some((trace) => trace.type === "heatmap")) for (const note of layout.annotations ?? []) recolour(note, theme);
   for (const shape of layout.shapes ?? []) {
     recolour(shape, theme);
@@ -102,19 +105,54 @@ function stack(layout, margin) {
   layout.height = margin.t + margin.b + rows * high + between * (rows - 1);
 }
 
+// The width that a caption needs; those of three lines and more need it for their height.
+function captionWidth(note) {
+  const lines = String(note.text).split("<br>").map((line) => plain(line).length);
+  return Math.max(6.6 * Math.max(...lines) + 8, lines.length > 2 ? 28 * lines.length : 0);
+}
+
 // The width that words over the data need; what is wider than the screen moves in its own box.
 function needed(data, layout) {
   const rows = {};
-  for (const note of layout.annotations ?? []) {
-    if (!/^x/.test(note.xref ?? "x") || note.xref === "x domain") continue;
-    const row = (rows[`${note.yref} ${note.y}`] ??= []);
-    const lines = String(note.text).split("<br>").map((line) => plain(line).length);
-    row.push(Math.max(6.6 * Math.max(...lines) + 8, lines.length > 2 ? 28 * lines.length : 0));
-  }
-  const notes = Object.values(rows).filter((row) => row.length > 3).map((row) => row.length * Math.max(...row) + 30);
+  for (const note of layout.annotations ?? [])
+    if (/^x/.test(note.xref ?? "x") && note.xref !== "x domain") (rows[`${note.yref} ${note.y}`] ??= []).push(captionWidth(note));
+  const beside = 30 + 7 * Math.max(0, ...(layout.yaxis?.ticktext ?? []).map((name) => plain(name).length));
+  const notes = Object.values(rows).filter((row) => row.length > 3).map((row) => row.length * Math.max(...row) + beside);
   const cells = data.filter((trace) => trace.texttemplate && trace.z).map((trace) =>
     (trace.z.shape ? Number(trace.z.shape.split(",")[1]) : trace.z[0].length) * 25 + 60);
   return Math.max(0, ...notes, ...cells);
+}
+
+// Images in a grid come to lie in fewer columns: each keeps room for its caption, and none is out of sight.
+function regrid(plot, { data, layout }, margin) {
+  const trace = data.find((one) => one.meta?.grid);
+  if (!trace) return;
+  const { count, columns, high, wide, above } = trace.meta.grid; // of a tile: its image with the caption above
+  const notes = layout.annotations;
+  const lines = Math.max(...notes.map((note) => note.text.split("<br>").length));
+  const least = Math.max(...notes.map(captionWidth), (17 * lines * wide) / above);
+  const most = Math.max(1, Math.floor((plot.clientWidth - 30) / least));
+  const even = most >= columns ? columns : [most, most - 1].find((one) => one > 1 && count % one === 0) ?? most;
+  const pixels = trace.z.bdata ? rowsOf(trace.z) : trace.z;
+  const rows = Math.ceil(count / even);
+  const canvas = Array.from({ length: rows * high }, () => Array(even * wide).fill(null));
+  for (let tile = 0; tile < count; tile += 1) {
+    const [from, to] = [columns, even].map((across) => [Math.floor(tile / across) * high, (tile % across) * wide]);
+    for (let y = 0; y < high; y += 1)
+      for (let x = 0; x < wide; x += 1) canvas[to[0] + y][to[1] + x] = pixels[from[0] + y][from[1] + x];
+    notes[tile].y += to[0] - from[0];
+    notes[tile].x += to[1] - from[1];
+  }
+  trace.z = canvas;
+  const room = plot.clientWidth - margin.l - margin.r;
+  layout.height = margin.t + margin.b + Math.ceil((room * rows * high) / (even * wide));
+}
+
+// The rows of a table of numbers as Python stored it.
+function rowsOf({ bdata, shape }) {
+  const flat = new Float32Array(Uint8Array.from(atob(bdata), (one) => one.charCodeAt(0)).buffer);
+  const [rows, across] = shape.split(",").map(Number);
+  return Array.from({ length: rows }, (_, row) => Array.from(flat.subarray(row * across, (row + 1) * across), (one) => (Number.isNaN(one) ? null : one)));
 }
 
 function fitted(plot, { data, layout }) {
@@ -123,7 +161,15 @@ function fitted(plot, { data, layout }) {
   const below = layout.legend?.orientation === "h";
   if (below) margin.b = 56;
   stack(layout, margin);
-  const width = Math.max(plot.clientWidth, needed(data, layout));
+  regrid(plot, { data, layout }, margin);
+  let width = Math.max(plot.clientWidth, needed(data, layout));
+  const pictures = layout.xaxis?.visible === false && layout.yaxis?.scaleanchor;
+  if (pictures && width < 1.3 * plot.clientWidth) { // smaller words over pictures, and all of them in sight
+    for (const note of layout.annotations ?? []) note.font = { ...note.font, size: Math.floor((12 * plot.clientWidth) / width) };
+    width = plot.clientWidth;
+  }
+  const grid = pictures && (data[0].z?.shape?.split(",").map(Number) ?? (data[0].z?.length && [data[0].z.length, data[0].z[0].length]));
+  if (grid) layout.height = Math.min(layout.height, ((width - margin.l - margin.r) * grid[0]) / grid[1] + margin.t + margin.b);
   plot.place.style.minWidth = width > plot.clientWidth ? `${Math.ceil(width)}px` : "";
   if (below) layout.height -= (own.b ?? 50) - 56;
   const text = folded(layout.title?.text ?? "", Math.floor((plot.clientWidth - 16) / 8.6));

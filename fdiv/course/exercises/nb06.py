@@ -17,13 +17,13 @@ def ends(name: str) -> tuple[list[float], list[float]]:
 
 
 def confident_value(name: str, accuracy: float, num_classes: int) -> float:
-    """The objective of a classifier that is always certain, on balanced classes: affine in its accuracy."""
+    """The objective of a classifier that is always sure, on balanced classes: affine in its accuracy."""
     (g0, g1), (s0, s1) = ends(name)
     return accuracy * g1 + (1 - accuracy) * g0 - (s1 + (num_classes - 1) * s0) / num_classes
 
 
 @exercise(
-    "2 the value of a certain classifier",
+    "2 the objective of a sure network",
     because="One straight line for every f: a figure of such values shows accuracies, and nothing else.",
 )
 def value_of_certain(answer: Callable[[str, float, int], float]) -> None:
@@ -48,7 +48,7 @@ def value_of_certain(answer: Callable[[str, float, int], float]) -> None:
     because="A curve that can be computed from another is no second piece of evidence.",
 )
 def accuracy_of(answer: Callable[[str, float, int], float]) -> None:
-    """The inverse of exercise 1."""
+    """The inverse of exercise 2."""
     for name, accuracy, num_classes in (("js", 0.8, 10), ("tv", 0.25, 4), ("reverse-kl", 0.6, 10)):
         value = confident_value(name, accuracy, num_classes)
         got = number(answer(name, value, num_classes))

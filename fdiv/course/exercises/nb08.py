@@ -27,6 +27,8 @@ def noisy_agreement(answer: Callable[[Sequence[float], Sequence[float], int], fl
             raise Wrong("a wrong answer meets a wrong label now and then: add (1 - a) r / (K - 1)")
         if abs(got - (a * (1 - r) + (1 - a) * r).mean()) < 1e-6:
             raise Wrong("the wrong label is one of K - 1, the wrong answer is one of them")
+        if abs(got - (a * (1 - r) + (1 - a) * r / num_classes).mean()) < 1e-6:
+            raise Wrong("a label that went wrong is one of the K - 1 others, not of all K")
         if abs(got - right) > 1e-6:
             raise Wrong(
                 f"for a = {accuracy}, r = {rate}, K = {num_classes} it is {right:.4g}, yours {got:.4g}"

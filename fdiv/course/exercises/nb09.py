@@ -46,12 +46,14 @@ def plug_in(answer: Callable[[Tensor], Tensor]) -> None:
         raise Wrong("return a table of the shape of joint")
     if close(got, joint / exact.product(joint)):
         raise Wrong("that is the ratio P/Q: apply f' to it")
+    if close(got, (joint / exact.product(joint) - 1) ** 2):
+        raise Wrong("that is f of the ratio: the best g is its slope f'")
     if close(got, right / 2):
         raise Wrong("the derivative of (v - 1)^2 has a factor 2")
     if close(got, 2 * (exact.product(joint) / joint - 1)):
         raise Wrong("the ratio is upside down: P/Q, not Q/P")
     if not close(got, right):
-        raise Wrong(f"for the table {joint.tolist()} it is {right.tolist()}")
+        raise Wrong(f"for the table {joint.tolist()} it is {right.numpy().round(3).tolist()}")
 
 
 @exercise(
@@ -79,7 +81,11 @@ def survivors(answer: Callable[[float, float, int], tuple[bool, bool, bool]]) ->
     for e1, e2, num_classes in ((0.7, 0.2, 10), (0.4, 0.1, 10), (0.55, 0.0, 2), (0.8, 0.3, 10)):
         own, other = (1 - e1 + e2) / num_classes, (1 - e2 + e1) / num_classes
         right = 1 - e1 > e1, 1 - e1 - own > e1 - other, (1 - e1) / own > e1 / other
-        three = several(answer(e1, e2, num_classes), "return three booleans: fit, subtract, divide", 3)
+        given = answer(e1, e2, num_classes)
+        given = (
+            [given.get(name) for name in ("fit", "subtract", "divide")] if isinstance(given, dict) else given
+        )
+        three = several(given, "return three booleans: fit, subtract, divide", 3)
         if any(one not in (True, False) for one in three):
             raise Wrong("return three booleans: whether fit, subtract and divide prefer the own label")
         got = tuple(bool(one) for one in three)

@@ -25,11 +25,11 @@ def bridge(answer: Callable[[float, float], float]) -> None:
             got = number(answer(p, q))
         except ZeroDivisionError:
             raise Wrong("at q = 0 the formula divides by zero: return its limit, -log p") from None
-        if abs(got - q * right) < 1e-9 and q not in (0.0, 1.0):
+        if abs(got - q * right) < 1e-6 and q not in (0.0, 1.0):
             raise Wrong("divide by q, or nothing is left of the loss as q goes to 0")
-        if abs(got + right) < 1e-9:
+        if abs(got + right) < 1e-6:
             raise Wrong("the sign is exchanged: a loss is small where p is large")
-        if abs(got - right) > 1e-9:
+        if abs(got - right) > 1e-6:
             raise Wrong(f"for p = {p:g} and q = {q:g} it is {right:.4f}, yours is {got:.4f}")
 
 
@@ -76,7 +76,8 @@ def tied(answer: Callable[[pd.DataFrame, float], Collection[str]]) -> None:
         got = answer(table.copy(), critical)
         if got is None:
             raise Wrong("your function returned None: is there a return?")
-        got, right = set(got), {name for name, rank in ranks.items() if rank - ranks.min() <= critical}
+        got = set(got.index if isinstance(got, pd.Series) else got)
+        right = {name for name, rank in ranks.items() if rank - ranks.min() <= critical}
         upside_down = (5 - ranks).sort_values()
         if got != right and got == {
             n for n, rank in upside_down.items() if rank - upside_down.min() <= critical

@@ -52,7 +52,10 @@ def my_flags(answer: Callable[[], Any]) -> None:
     given = answer()
     if not isinstance(given, list | tuple | set | np.ndarray):
         raise Wrong("return the numbers of the suspicious pictures as a list, such as [3, 17]")
-    flags = {int(i) for i in given}
+    try:
+        flags = {int(str(i).lstrip("#")) for i in given}
+    except ValueError:
+        raise Wrong("name a picture by its number alone, such as 3") from None
     if flags - set(range(PUZZLE)):
         raise Wrong(f"the pictures are numbered 0 to {PUZZLE - 1}")
     truth = set(np.flatnonzero(puzzle()[2]).tolist())

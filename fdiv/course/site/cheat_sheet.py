@@ -64,7 +64,7 @@ def cheat_sheet(lessons: Sequence[Lesson]) -> str:
         '<div class="sheet"><h1>Cheat sheet</h1>'
         r"<p>$D_f(P\|Q) = \sum q\,f(p/q)$ ${}= \max_g\ \mathbb E_P[g] - \mathbb E_Q[f^*(g)]$, at $g^* = f'(p/q)$. "
         r"Training maximises $\mathbb E\,g_f(h_X[\tilde Y]) - \mathbb E\,f^*(g_f(h_X[\tilde Y']))$.</p>"
-        '<section><h2 id="divergences">The eight divergences</h2><table><thead><tr><th></th><th>$f(r)$</th>'
+        '<section><h2 id="divergences">The eight divergences</h2><table class="formulas"><thead><tr><th></th><th>$f(r)$</th>'
         "<th>$f^*(u)$</th><th>where</th><th>$g_f(v)$</th><th>two classes under noise</th></tr></thead>"
         f"<tbody>{rows}</tbody></table></section>"
         f'<div class="halves"><section><h2 id="noises">Families of noise</h2><table><tbody>{noises}</tbody></table>'

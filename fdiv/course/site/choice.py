@@ -44,8 +44,9 @@ TREE = Question(
         "Not quite: but several people labelled each example": Advice(
             'FDivLoss("tv", K)',
             "Train on the shares of their votes: a loss takes a table of probabilities in place of labels, "
-            "and `noise.votes_to_soft` makes one. Where they disagree you also see how sure a label is.",
-            ("08",),
+            "and `noise.votes_to_soft` makes one. Where they disagree you also see how sure a label is. If "
+            "some of them are careless, `noise.dawid_skene` finds out whom to trust.",
+            ("08", "14"),
         ),
         "No": Question(
             "Does some class lose more than half of its labels to one other class?",
@@ -73,19 +74,33 @@ TREE = Question(
                 "No: errors are spread, or rare": Question(
                     "Is one class much more frequent than the others?",
                     {
-                        "No": Advice(
-                            'FDivLoss("tv", K)',
-                            "Total variation ranks classifiers as clean labels do under uniform noise, "
-                            "bends least under other noise, and needs to know nothing. Compared fairly, no "
-                            "later loss is ahead of it, and several cannot be told from it. The one to try "
-                            "first.",
-                            ("00", "03", "13"),
+                        "No": Question(
+                            "Could a good model be nearly sure of most answers?",
+                            {
+                                "Yes: images, or features that tell the classes apart": Advice(
+                                    'FDivLoss("tv", K)',
+                                    "Total variation ranks classifiers as clean labels do under uniform "
+                                    "noise, and needs to know nothing. Compared fairly it has the best mean "
+                                    "rank, and many later losses cannot be told from it. Stop early by noisy "
+                                    "validation labels all the same.",
+                                    ("00", "03", "13", "14"),
+                                ),
+                                "No: short texts, overlapping classes": Advice(
+                                    "CrossEntropy(K)",
+                                    "A loss that makes up its mind loses where the truth is a guess: on "
+                                    "tweets cross-entropy, stopped early by noisy validation labels, was "
+                                    "ahead of total variation. Under light noise it is about a point behind "
+                                    "elsewhere, too.",
+                                    ("13", "14"),
+                                ),
+                            },
                         ),
                         "Yes": Advice(
                             "CrossEntropy(K)",
                             "A loss that compares with a random label gives up rare classes under strong "
                             "imbalance. Use cross-entropy, stop early by noisy validation labels, and "
-                            "compare it with total variation there.",
+                            "compare it with `GCE(K)` and, after a warm-up with cross-entropy, with "
+                            '`FDivLoss("tv", K, label_prior="balanced")`.',
                             ("05", "12"),
                         ),
                     },

@@ -36,8 +36,6 @@ def front(lessons: Sequence[Lesson]) -> str:
     """Return the body of the index."""
     with environment({"FDIV_STATIC": "1"}):
         machine = memorisation_machine().html()  # what it shows is told to those who cannot see, or ask
-    machine = machine.replace("<figcaption>", "<figcaption><details><summary>What happens</summary>")
-    machine = machine.replace("</figcaption>", "</details></figcaption>")
     routes = "".join(_route(*route, lessons) for route in ROUTES)
     parts = "".join(_part(*part, lessons) for part in PARTS)
     return (

@@ -21,6 +21,7 @@ from fdiv.course.widgets import FIGURE, Figure
 PLOTLY = "application/vnd.plotly.v1+json"
 HIGH = 380  # pixels, of a figure that does not say; as in assets/plots.js
 MARK = "<i>fdiv-shown-{}</i>"
+STATED = re.compile(r"Time: (\d+) min to read")
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,9 @@ class Lesson:
 
     @property
     def minutes(self) -> int:
-        """How long the whole page takes to read."""
-        return minutes(self.sections)
+        """How long the whole page takes to read: what its opening cell says, or else as counted."""
+        said = STATED.search(self.sections[0].text) if self.sections else None
+        return int(said[1]) if said else minutes(self.sections)
 
 
 def lesson(name: str, notebook: NotebookNode) -> Lesson:
@@ -109,7 +111,12 @@ def _fold(body: str) -> str:
     """Code that does not teach, inside an element that opens on a click."""
     cell = rf'(<div class="cell [^"]*celltag_{FOLD}\b[^>]*>\s*)'
     code = r'(<div class="input">.*?</pre></div>(?:\s*</div>){3})'
-    folded = r'\1<details class="folded"><summary>Code</summary>\2</details>'
+
+    def folded(found: re.Match[str]) -> str:
+        what = "Settings" if "celltag_parameters" in found[1] else "Code"
+        return f'{found[1]}<details class="folded"><summary>{what}</summary>{found[2]}</details>'
+
+    body = re.sub(r"<p>\(Folded: [^<]*\)</p>", "", body)  # which the page says by itself
     return re.sub(cell + code, folded, body, flags=re.DOTALL)
 
 
@@ -140,9 +147,9 @@ def _linked_contents(body: str, sections: Sequence[Section]) -> str:
             for title in titles
             for plain in [" ".join(html.unescape(re.sub(r"<[^>]+>", "", title)).split())]
         ]
-        return f"{line[1]}{' · '.join(links)}</p>"
+        return f'<p class="listed">{line[1]}{" · ".join(links)}</p>'
 
-    return re.sub(r"(<p><strong>Contents</strong>: )(.+?)</p>", linked, body, count=1, flags=re.DOTALL)
+    return re.sub(r"<p>(<strong>Contents</strong>: )(.+?)</p>", linked, body, count=1, flags=re.DOTALL)
 
 
 def _figure(figure: dict, identifier: str) -> str:

@@ -8,7 +8,6 @@ from html.parser import HTMLParser
 
 WORDS_A_MINUTE, LINES_A_MINUTE = 200, 25  # of prose, and of code that a reader follows
 EXERCISE = re.compile(r"Exercise \d")
-CLOSING = ("Claims checked", "Summary", "Further reading", "To be continued", "Exercises")
 
 
 @dataclass

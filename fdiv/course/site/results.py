@@ -12,10 +12,11 @@ from fdiv.datasets import CATALOGUE
 from fdiv.experiments.report import TOLD, cell
 from fdiv.experiments.results import ROW, accuracy_column, paper_accuracies, titled
 from fdiv.files import RESULTS
-from fdiv.learning.methods import METHODS
+from fdiv.learning.methods import METHODS, method_title
 
 RUNS = "accuracies.csv"
 FILTERS = ("dataset", "noise", "method", "mode")
+NOT_RUN = "not run"
 WAY = ["correction", "transition", "variant"]
 ACCURACY = accuracy_column("noisy-objective")
 # Of each run: what is shown on demand, and what it is called there.
@@ -38,19 +39,25 @@ def results(folder: Path = RESULTS) -> str:
     runs = pd.read_csv(path, dtype={"commit": str})
     groups = list(runs.groupby([*FILTERS, *WAY], sort=False, dropna=False))
     printed = _printed()
+    there = {key[:3] + key[4:6] for key, _ in groups if key[-1] == "paper"}
+    missing = {way: text for way, text in printed.items() if way not in there}
+    lacking = pd.DataFrame([(*way[:3], NOT_RUN) for way in missing], columns=list(FILTERS))
+    filters = _filters(pd.concat([runs, lacking]))
     others = [one for one in sorted(folder.glob("*.csv")) if one.name != RUNS]
     return (
         f"{head}<p>Accuracy on clean test data in percent, at the epoch chosen on noisy validation data: "
         "mean ± standard deviation (number of seeds). Open a number to see its runs, each with the commit "
         "that made it, and the 95 % interval of the mean where there are several. Beside it the "
         "paper's mean, or its best run where it prints no mean. The mode is the budget: <i>laptop</i> a "
-        f"dozen epochs, <i>paper</i> the paper's own. {len(runs)} runs, {len(groups)} rows; what is not here "
-        "was not run.</p>"
-        f'<form class="filters" role="group" aria-label="Filters">{_filters(runs)}</form>'
+        f"dozen epochs, <i>paper</i> the paper's own. Here are {len(runs)} runs in {len(groups)} rows. Of "
+        f"the {len(printed)} cells that the paper prints, {len(printed) - len(missing)} have been run; the "
+        f"others stand at the end, and the mode <i>{NOT_RUN}</i> shows them alone.</p>"
+        f'<form class="filters" role="group" aria-label="Filters">{filters}</form>'
         '<p class="shown" role="status"></p>'
         '<table class="results"><thead><tr><th>dataset</th><th>noise</th><th>method</th><th>mode</th>'
         "<th>ours</th><th>paper</th></tr></thead>"
-        f"<tbody>{''.join(_row(*group, printed) for group in groups)}</tbody></table>"
+        f"<tbody>{''.join(_row(*group, printed) for group in groups)}"
+        f"{''.join(_missing(*one) for one in missing.items())}</tbody></table>"
         f'<h2 id="other-files">Other files</h2>{"".join(_other(one) for one in others)}'
     )
 
@@ -117,8 +124,16 @@ def _row(key: tuple, runs: pd.DataFrame, printed: dict[tuple, str]) -> str:
     )
 
 
+def _missing(way: tuple, printed: str) -> str:
+    """A cell that the paper prints and that nobody has run here."""
+    dataset, noise, method, correction, _ = way
+    data = f'data-dataset="{dataset}" data-noise="{noise}" data-method="{method}" data-mode="{NOT_RUN}"'
+    cells = (_title("dataset", dataset), noise, method_title(method, correction), NOT_RUN, "–", printed)
+    return f"<tr {data}>{''.join(f'<td>{html.escape(one)}</td>' for one in cells)}</tr>"
+
+
 def _way(runs: pd.DataFrame, variant: str) -> str:
-    """The method with what was done to it and what it was told, as the tables call it."""
+    """Return the method with its correction and its knowledge of T, as the tables name it."""
     known = runs[runs["method"].isin(list(METHODS))]
     if known.empty:
         return str(runs["method"].iloc[0])

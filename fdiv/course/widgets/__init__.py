@@ -65,10 +65,11 @@ class Figure:
         }
 
     def html(self) -> str:
-        """Return the place in a page where ``scripts`` builds the figure, with the finding below it."""
+        """Return the place in a page where ``scripts`` builds the figure; below it, folded, the finding."""
         params = html.escape(json.dumps(self.params), quote=True)
         place = f'<div data-figure="{self.name}" data-params="{params}"></div>'
-        return f"<figure>{place}<figcaption>{html.escape(self.finding)}</figcaption></figure>"
+        told = f"<details><summary>What happens</summary>{html.escape(self.finding)}</details>"
+        return f"<figure>{place}<figcaption>{told}</figcaption></figure>"
 
 
 def source(name: str) -> str:
@@ -236,7 +237,8 @@ def t_editor(
         params,
         finding
         or "As more than half of a class gets the label of another, the best answer of cross-entropy jumps to"
-        " the wrong class, and no amount of data brings it back; the divergences follow."
+        " the wrong class, and no amount of data brings it back. Each divergence has a breaking point of its"
+        " own, if it has one."
         + " Dividing by the label prior, or putting T into the model (forward correction), brings the right"
         " answer back."
         * mend,

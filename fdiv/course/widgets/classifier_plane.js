@@ -273,11 +273,12 @@ function build({ root, params, theme, tint, tell, onTheme, closing }) {
       context.lineWidth = 2.4;
       line(context, corners, x, y);
       const best = heights.map((height) => bestOn(corners, height));
-      if (which && Math.hypot(best[0][0] - best[1][0], best[0][1] - best[1][1]) > 0.02) {
+      const endless = heights[0](...best[0]) === Infinity; // then many of the allowed tie, and none is the best
+      if (which && !endless && Math.hypot(best[0][0] - best[1][0], best[0][1] - best[1][1]) > 0.02) {
         ring(context, x(best[0][0]), y(best[0][1]), 6, colours.paper, BEST);
         arrow(context, x(best[0][0]), y(best[0][1]), x(best[1][0]), y(best[1][1]), BEST);
       }
-      ring(context, x(best[which][0]), y(best[which][1]), 6, BEST, colours.paper);
+      if (which || !endless) ring(context, x(best[which][0]), y(best[which][1]), 6, BEST, colours.paper);
     }
     // The classifier, its opposite, and the centre they mirror each other in.
     context.strokeStyle = colours.ink;
@@ -368,7 +369,7 @@ function build({ root, params, theme, tint, tell, onTheme, closing }) {
       const beyond = !(to <= high) ? " ▸" : !(to >= low) ? " ◂" : "";
       context.fillStyle = colours.ink;
       context.textAlign = "left";
-      context.fillText(`${Number.isFinite(value) ? value.toFixed(3).replace("-", "−") : value > 0 ? "∞" : "−∞"}${beyond}`, end + 6, y);
+      context.fillText(`${Number.isFinite(value) ? value.toFixed(3).replace("-0.000", "0.000").replace("-", "−") : value > 0 ? "∞" : "−∞"}${beyond}`, end + 6, y);
     });
   }
 
@@ -387,6 +388,9 @@ function build({ root, params, theme, tint, tell, onTheme, closing }) {
     const ghosts = "Thin and grey on the right: the clean contours.";
     if (drawing) say.textContent = "Draw the classifiers that are allowed, in either square.";
     else if (!best) say.textContent = `${ghosts} Where the noisy ones cover them, noise changes no ranking for ${name}.`;
+    else if (heights[0](...best[0]) === Infinity)
+      say.innerHTML = `With clean labels <b>${name}</b> is infinite for many allowed classifiers, so none is the best. With noisy labels it
+        prefers (${best[1].map(short).join(", ")}). ${ghosts}`;
     else if (jump > 0.02)
       say.innerHTML = `Among the allowed classifiers, the best for <b>${name}</b> <b>jumps</b> from (${best[0].map(short).join(", ")}) to
         (${best[1].map(short).join(", ")}) with noisy labels. ${ghosts}`;

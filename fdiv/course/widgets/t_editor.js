@@ -555,7 +555,7 @@ function build({ root, params, theme, tint, tell, onTheme, closing }) {
       <b>${answer}</b>${answer === i ? "." : ": <b>wrong</b>, however much data there is."}`;
     const words = ["tv", "pearson"].map((name) => (kept[name][1] - kept[name][0] < 1e-3 ? "keeps every ranking of classifiers" : "can reverse a ranking"));
     promise.textContent =
-      `Under this T total variation ${words[0]}, Pearson ${words[1]}: rankings are safe where the two ends of a bar meet.`;
+      `Under this T total variation ${words[0]}; Pearson ${words[1]}${words[0] === words[1] ? ", too" : ""}: rankings are safe where the two ends of a bar meet.`;
     tell({ T, prior, select: [i, j], rule: set.rule, repair: set.repair, ceilings: reached, guarantees: kept, peak: found.at, corner, answer });
   }
   chooser.value = Object.keys(all).find((name) => JSON.stringify(all[name]) === JSON.stringify(T)) ?? "";
