@@ -570,7 +570,7 @@ def test_the_crosses_of_the_paper_are_its_decreasing_activations():
 
 def test_jeffrey_from_minus_700_to_700():
     u = torch.cat(
-        [torch.linspace(-700, 700, 141), torch.linspace(-4, 4, 81), t64([-1e-5, -1e-12, 1e-15, 1e-7])]
+        [torch.linspace(-700, 700, 57), torch.linspace(-4, 4, 41), t64([-1e-5, -1e-12, 1e-15, 1e-7])]
     )
     u = u.double().requires_grad_()
     value = divergence("jeffrey").conjugate(u)
@@ -622,7 +622,7 @@ INDEPENDENT = {
 
 @each_paper_row
 def test_divergence_against_scipy(name):
-    @settings(modest, max_examples=150)
+    @settings(modest, max_examples=60)
     @given(st.one_of(tables(), tables(min_count=1)))
     def agrees(pair):
         p, q = pair
