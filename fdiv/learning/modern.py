@@ -484,7 +484,9 @@ class ELR(NoisyLabelLoss):
     t is the running mean of the example's own predictions, b t + (1 - b) p, kept in the buffer ``targets``,
     which ``memory()`` returns and which takes no gradient. As in the authors' code p is kept within
     [1e-4, 1 - 1e-4] and t starts at 0, without a correction for that. Examples of another set have no t:
-    ``objective`` takes their prediction itself, which t tends to as the predictions settle.
+    ``objective`` takes their prediction itself, which t tends to as the predictions settle. It rewards being
+    sure, so that it is nearly always largest at the last epoch; the authors' program judges validation data
+    by cross-entropy, and chooses the epoch by accuracy.
 
     num_classes: K.
     examples: how many training examples there are, which are numbered from 0.
