@@ -365,7 +365,7 @@ for name, gap in differences.items():
 #
 # ## 5 People: CIFAR-10N
 #
-# Is that how people err? Three people labelled each of the 50 000 training images of CIFAR-10 (Wei et al., 2022). `human_noise.measure()` downloads images and labels and puts both to the test of section 2. This is what it found:
+# Is that how people err? Three people labelled each of the 50 000 training images of CIFAR-10 (Wei et al., 2022). `python -m fdiv.experiments.human_noise` downloads images and labels and puts both to the test of section 2. This is what it found:
 
 # %% tags=["nbval-check-output"]
 people = human_noise.measured()
