@@ -476,8 +476,8 @@ predict(
 # %% tags=["nbval-ignore-output", "fold"]
 table = same_label.groupby(["length", "way"])[["noisy_objective", "last", "memorised"]]
 shown = table.mean().round(1)
-shown.insert(1, "±", table["noisy_objective"].std().round(1))
-shown = shown.assign(seeds=table.size()).fillna("")
+shown.insert(1, "±", table.std()["noisy_objective"].round(1))
+shown = shown.assign(seeds=table.size()).astype(object).fillna("")
 shown.rename(
     columns={"noisy_objective": "paper's rule", "last": "last epoch"}
 ).sort_index()

@@ -582,7 +582,8 @@ def label_wave(changes: Sequence[float], *, window: int = 3, patience: int = 10)
     the last epoch is chosen. Nor is it meant for few wrong labels, or for a loss that does not learn them.
 
     changes: for each epoch, the number or share of examples whose prediction changed; the first epoch has no
-        epoch before it, and nothing or nan there is passed over.
+        epoch before it, and nothing or nan there is passed over. The authors' program takes the predictions
+        that are made while the epoch runs, ``fdiv.experiments.then_and_now`` those after it.
     window: over how many epochs the running mean goes, the last of which is the one returned.
     patience: 10 as in others' code; the paper names it, without a value.
 
