@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from typing import Any
 
 import torch
 
 from fdiv.files import is_on
+
+# Threads train one after the other: torch's generators and Python's filters of warnings are one for all.
+TRAINING = threading.RLock()
 
 
 def pick_device() -> torch.device:

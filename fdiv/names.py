@@ -63,6 +63,16 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+def cut(text: Any, most: int = 80) -> str:
+    """Return ``text``, cut off where it is too long for a sentence.
+
+    >>> cut("a long story", 6)
+    'a lon…'
+    """
+    text = str(text)
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def utf8(text: Any) -> Any:
     """Return ``text`` with what UTF-8 cannot write spelled out: odd bytes in the names of files.
 

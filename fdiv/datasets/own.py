@@ -12,6 +12,7 @@ import difflib
 import importlib.util
 import io
 import re
+import unicodedata
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +26,7 @@ import torch
 from fdiv.arrays import as_array, refuse_mask
 from fdiv.datasets.dataset import NoisySplit
 from fdiv.datasets.images import ImageFiles, opened
-from fdiv.names import printable, utf8
+from fdiv.names import cut, printable, utf8
 
 if TYPE_CHECKING:
     from fdiv.datasets.catalogue import Entry
@@ -34,6 +35,7 @@ LARGEST_FILE = 2 << 30  # bytes of a table; what is larger would not fit the mem
 SMALLEST_CLASS = 5  # fewer examples of a class cannot be judged by models that have not seen them
 MOST_CLASSES = 1000
 LARGEST_LABEL = 2**53  # beyond it floating point cannot tell whole numbers apart
+LONGEST_NAME = 1000  # characters of a label or of the name of a column
 CATEGORIES = 50  # different values of a column that are told apart
 TEXT_NUMBERS = 64  # per column of free text, where no sentence encoder is at hand
 WORDS = "its words, by latent semantic analysis; sentence embeddings tell more, pip install 'fdiv[text]'"
@@ -92,7 +94,7 @@ def read(path: str | Path, labels: str | Path | None = None, label: str | None =
     >>> read(file, label="kind").features["size"].tolist()[:2]
     [1.5, 2.5]
     """
-    path = Path(path).expanduser()
+    path = place(path)
     if not path.exists():
         raise ValueError(
             f"there is no {path}: pass a table (.csv), embeddings (.npy) or a folder of pictures"
@@ -102,13 +104,28 @@ def read(path: str | Path, labels: str | Path | None = None, label: str | None =
     if path.suffix.lower() == ".npy":
         if labels is None:
             raise ValueError(f"{path.name} holds numbers only: name the file of its labels, --labels y.csv")
-        return from_arrays(_npy(path), read_labels(Path(labels).expanduser(), label))
+        return from_arrays(_npy(path), read_labels(place(labels), label))
     if path.suffix.lower() in (*PICTURES, ".npz", ".xlsx", ".xls", ".parquet", ".json", ".zip", ".gz"):
         raise ValueError(f"{path.name} is not a table of text: save it as .csv, or embeddings as .npy")
     if labels is not None:
         raise ValueError(f"the labels of the table {path.name} are one of its columns: name it, --label NAME")
     frame, notes = read_table(path)
     return from_table(frame, label, notes)
+
+
+def place(path: str | Path) -> Path:
+    """Return ``path`` with its ~ spelled out, or raise a ``ValueError`` where nothing can be looked at.
+
+    >>> place("~/fruit.csv").name
+    'fruit.csv'
+    """
+    try:
+        whole = Path(path).expanduser()
+        whole.exists()
+    except (OSError, RuntimeError) as error:  # no such home, a name too long, a folder that is closed to us
+        why = getattr(error, "strerror", None) or error
+        raise ValueError(f"{cut(path)} cannot be looked at ({why}): name another path") from None
+    return whole
 
 
 # ---------------------------------------------------------------------- tables
@@ -214,7 +231,13 @@ def from_table(frame: pd.DataFrame, label: Any, notes: Sequence[str] = ()) -> Ow
     kept; dates become days; free text becomes numbers; columns that name the rows are left out.
     """
     notes, label = list(notes), utf8(label)
-    frame = frame.set_axis([utf8(name) for name in frame.columns], axis=1)
+    frame = frame.set_axis(pd.Index([utf8(str(name)) for name in frame.columns], dtype=object), axis=1)
+    longest = max(map(len, frame.columns), default=0)
+    if longest > LONGEST_NAME:
+        raise ValueError(
+            f"a column has a name of {longest} characters: the first line seems to be no header, put one"
+            " above"
+        )
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()][0]
         raise ValueError(f"two columns are called {twice!r}: rename one of them")
@@ -312,7 +335,18 @@ def _columns(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
     if filled:
         some = ", ".join(f"{name!r} ({count})" for name, count in list(filled.items())[:8])
         notes.append(f"missing numbers were filled with the median of their column: {some}")
-    return pd.concat(parts, axis=1) if parts else pd.DataFrame(index=frame.index)
+    table = pd.concat(parts, axis=1) if parts else pd.DataFrame(index=frame.index)
+    return table.set_axis(_apart(table.columns), axis=1)
+
+
+def _apart(names: Iterable[str]) -> list[str]:
+    """The names, with a mark where the number of a text's direction is called as a column is."""
+    apart: dict[str, None] = {}
+    for name in names:
+        while name in apart:
+            name += "'"
+        apart[name] = None
+    return list(apart)
 
 
 def _numbers_or_texts(column: pd.Series, notes: list[str]) -> pd.Series:
@@ -330,7 +364,8 @@ def _numbers_or_texts(column: pd.Series, notes: list[str]) -> pd.Series:
         odd = texts[numbers.isna()]
         if len(odd):
             notes.append(
-                f"column {column.name!r} holds numbers but for {len(odd)} such as {odd.iloc[0]!r}, left empty"
+                f"column {column.name!r} holds numbers but for {len(odd)} such as"
+                f" {cut(odd.iloc[0])!r}, left empty"
             )
         return numbers.reindex(column.index)
     days, order = _days(texts)
@@ -450,6 +485,12 @@ def checked_labels(labels: Any, what: str = "labels") -> tuple[np.ndarray, np.nd
     if missing.any():
         verb = "is" if missing.sum() == 1 else "are"
         notes.append(f"{_rows(missing.sum())} no label and {verb} set aside ({NO_LABEL})")
+    longest = int(texts[~missing].str.len().max()) if not missing.all() else 0
+    if longest > LONGEST_NAME:
+        raise ValueError(
+            f"{what} holds a label of {longest} characters, which is no name of a class: choose another"
+            " column"
+        )
     without = f" besides {missing.sum()} rows without one ({NO_LABEL})" if missing.any() else ""
     counts = texts[~missing].value_counts()
     if not len(counts):
@@ -457,13 +498,12 @@ def checked_labels(labels: Any, what: str = "labels") -> tuple[np.ndarray, np.nd
     if len(counts) > MOST_CLASSES or len(counts) > max(20, 0.5 * counts.sum()):
         raise ValueError(
             f"{what} holds {len(counts)} different labels in {counts.sum()} rows, such as"
-            f" {counts.index[0]!r}: these are"
-            " no classes; choose another column"
+            f" {cut(counts.index[0])!r}: these are no classes; choose another column"
         )
     _note_spellings(counts, notes)
     rare = counts[counts < SMALLEST_CLASS]
     if len(rare):
-        some = ", ".join(f"{name!r} ({count})" for name, count in rare.head(5).items())
+        some = ", ".join(f"{cut(name)!r} ({count})" for name, count in rare.head(5).items())
         notes.append(
             f"classes of fewer than {SMALLEST_CLASS} examples cannot be judged and are set aside: {some}"
             + (", ..." if len(rare) > 5 else "")
@@ -472,7 +512,7 @@ def checked_labels(labels: Any, what: str = "labels") -> tuple[np.ndarray, np.nd
     if (counts >= SMALLEST_CLASS).sum() < 2:
         found = "no two classes of 5 examples or more"
         if len(counts) == 1:
-            found = f"one class only, {counts.index[0]!r},{without}".removesuffix(",")
+            found = f"one class only, {cut(counts.index[0])!r},{without}".removesuffix(",")
         raise ValueError(
             f"{what} holds {found}: wrong labels can be told from right ones only among two classes"
         )
@@ -480,14 +520,22 @@ def checked_labels(labels: Any, what: str = "labels") -> tuple[np.ndarray, np.nd
 
 
 def _note_spellings(counts: pd.Series, notes: list[str]) -> None:
-    """Say where two labels differ by capitals alone: likely one class."""
+    """Say where two labels look alike, or differ by capitals alone: likely one class."""
     by_key: dict[str, list[str]] = {}
     for name in counts.index:
-        by_key.setdefault(str(name).casefold(), []).append(str(name))
+        by_key.setdefault(_looks(str(name)), []).append(str(name))
     for names in by_key.values():
         if len(names) > 1:
-            both = " and ".join(map(repr, names))
-            notes.append(f"the labels {both} differ by capitals alone, so they may be one class")
+            both = " and ".join(repr(cut(name)) for name in names)
+            capitals = len({name.casefold() for name in names}) == 1
+            how = "differ by capitals alone" if capitals else "look alike"
+            notes.append(f"the labels {both} {how}, so they may be one class")
+
+
+def _looks(text: str) -> str:
+    """What two texts share that cannot be told apart by eye, capitals left out."""
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    return " ".join("".join(c for c in plain if c.isspace() or c.isprintable()).split())
 
 
 def _may_be_text(column: pd.Series) -> bool:
@@ -582,7 +630,7 @@ def from_folder(folder: Path, labels: str | Path | None = None, label: str | Non
             raise ValueError(f"{folder} has no folder of pictures for each class: {cure}")
         names: Any = [p.relative_to(folder).parts[0] for p in pictures]
         return from_pictures(pictures, names, root=folder)
-    path = Path(labels).expanduser()
+    path = place(labels)
     if not path.exists():
         raise ValueError(f"there is no file of labels {path}")
     frame, notes = read_table(path)

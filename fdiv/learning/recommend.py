@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from fdiv.device import TRAINING
 from fdiv.noise.estimate import TransitionEstimate, estimate_transition
 
 __all__ = ["CANDIDATES", "Evidence", "Recommendation", "decide", "recommend"]
@@ -166,7 +167,8 @@ def recommend(X: Any, y: Any, sample_weight: Any = None, *, random_state: Any = 
 
     numbers, labels, names, weight = RobustClassifier()._prepared(X, y, sample_weight)
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
-    return advise(numbers, labels, names, weight, seed)
+    with TRAINING:
+        return advise(numbers, labels, names, weight, seed)
 
 
 def advise(

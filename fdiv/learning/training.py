@@ -32,7 +32,7 @@ import torch
 from torch import Tensor, nn
 
 from fdiv.datasets import ImageFiles, NoisySplit, default_workers
-from fdiv.device import has_bfloat16, is_watched, pick_device
+from fdiv.device import TRAINING, has_bfloat16, is_watched, pick_device
 from fdiv.files import runs_folder, write_state
 from fdiv.learning.augment import augmentation
 from fdiv.learning.distributed import World, locked, world
@@ -551,7 +551,7 @@ def _half(device: torch.device, recipe: Recipe) -> torch.dtype | None:
 def _seeded(device: torch.device, *numbers: int) -> Iterator[None]:
     """Torch's generators seeded by ``numbers``, such as seed and epoch, inside, and as before afterwards."""
     devices = [device] if device.type == "cuda" else []
-    with torch.random.fork_rng(devices=devices):
+    with TRAINING, torch.random.fork_rng(devices=devices):
         _seed(*numbers)
         yield
 
