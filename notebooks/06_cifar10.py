@@ -627,6 +627,11 @@ claim(
     "seed by seed it is ahead, the whole interval above zero",
     paired_difference(paired["tv"], paired["ce"]).verdict == "ahead",
 )
+
+# %% [markdown]
+# Under sparse-high, and three times as long:
+
+# %% tags=["claim", "nbval-check-output", "fold"]
 ways = reached.set_index(["method", "told"])["mean"]
 claim(
     "under sparse-high the ratio rule, told nothing, is above 83 %, forward correction above 88 %, and as good with an estimate of T, within a point",

@@ -580,7 +580,7 @@ def on_images(rule: str = "noisy-accuracy", *, other: str = "ce") -> pd.DataFram
     other: the method to compare with.
 
     >>> found = on_images().query("noise == 'uniform-high' and method == 'tv'")
-    >>> found["dataset"].tolist(), found["seeds"].min() >= 3
+    >>> found["dataset"].tolist(), bool(found["seeds"].min() >= 3)
     (['mnist', 'fashion-mnist'], True)
     """
     column, rows = accuracy_column(rule), []
