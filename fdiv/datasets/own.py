@@ -11,6 +11,7 @@ import csv
 import difflib
 import importlib.util
 import io
+import os
 import re
 import unicodedata
 import warnings
@@ -622,23 +623,27 @@ def from_arrays(features: Any, labels: Any, kind: str = "embeddings", shown: Any
 
 def from_folder(folder: Path, labels: str | Path | None = None, label: str | None = None) -> OwnData:
     """Return the pictures of a folder, labelled by a table of files or by the folder that each lies in."""
+    found, said = _pictures_below(folder)
     if labels is None:
-        pictures = sorted(p for p in folder.glob("*/**/*") if p.suffix.lower() in PICTURES and p.is_file())
+        pictures = [p for p in found if p.parent != folder]
         if not pictures:
-            loose = any(p.suffix.lower() in PICTURES for p in folder.iterdir())
-            cure = "name the file of their labels, --labels labels.csv" if loose else "it has none"
+            cure = "name the file of their labels, --labels labels.csv" if found else "it has none"
             raise ValueError(f"{folder} has no folder of pictures for each class: {cure}")
         names: Any = [p.relative_to(folder).parts[0] for p in pictures]
-        return from_pictures(pictures, names, root=folder)
+        return from_pictures(pictures, names, root=folder, notes=said)
     path = place(labels)
     if not path.exists():
         raise ValueError(f"there is no file of labels {path}")
     frame, notes = read_table(path)
-    pictures = [p for p in folder.rglob("*") if p.suffix.lower() in PICTURES and p.is_file()]
-    known = {p.relative_to(folder).as_posix(): p for p in pictures}
+    notes += said
+    known = {p.relative_to(folder).as_posix(): p for p in found}
     if not known:
         raise ValueError(f"there is no picture in {folder} ({', '.join(PICTURES)})")
-    by_name = {short: p for p in known.values() for short in (p.stem, p.name)} | known
+    by_name, several = dict(known), set()
+    for picture in found:
+        for short in {picture.stem, picture.name} - set(known):
+            if by_name.setdefault(short, picture) != picture:
+                several.add(short)
 
     def hits(name: str) -> int:
         return sum(str(value).strip() in by_name for value in frame[name])
@@ -663,12 +668,40 @@ def from_folder(folder: Path, labels: str | Path | None = None, label: str | Non
             f" {printable(str(frame[files][~there].iloc[0]))}"
         )
     frame = frame[there]
-    pictures = [by_name[str(value).strip()] for value in frame[files]]
+    given = [str(value).strip() for value in frame[files]]
+    if unclear := sorted(several.intersection(given)):
+        both = [name for name, p in known.items() if unclear[0] in (p.stem, p.name)]
+        raise ValueError(
+            f"{path.name} names {unclear[0]!r}, which {both[0]!r} and {both[1]!r} are both called: name them"
+            " with their folders"
+        )
+    pictures = [by_name[name] for name in given]
+    again = len(pictures) - len(set(pictures))
+    if again:
+        notes.append(
+            f"{path.name} has more than one line for {again} of the pictures, so that models have seen what"
+            " they judge: leave one line for each"
+        )
     without = len(known) - len(set(pictures))
     if without > 0:
         noun = "picture has" if without == 1 else "pictures have"
         notes.append(f"{without} {noun} no line in {path.name}: skipped")
     return from_pictures(pictures, frame[label].to_numpy(), root=folder, notes=notes)
+
+
+def _pictures_below(folder: Path) -> tuple[list[Path], list[str]]:
+    """All pictures in a folder and in those inside it, and what was left out; links count at the top only."""
+    closed: list[OSError] = []
+    links = [p for p in folder.iterdir() if p.is_symlink() and p.is_dir()]
+    tops = [folder, *(p for p in links if not folder.resolve().is_relative_to(p.resolve()))]
+    walks = [step for top in tops for step in os.walk(top, onerror=closed.append)]
+    files = [Path(place, name) for place, _, names in walks for name in names]
+    found = sorted(p for p in files if p.suffix.lower() in PICTURES and p.is_file())
+    shown = [p for p in found if not any(part.startswith(".") for part in p.relative_to(folder).parts)]
+    notes = [f"{len(found) - len(shown)} hidden pictures are left out"] if len(shown) < len(found) else []
+    for error in closed[:5]:
+        notes.append(f"the folder {printable(str(error.filename))} is left out ({error.strerror})")
+    return shown, notes
 
 
 def from_pictures(

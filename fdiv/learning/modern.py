@@ -204,13 +204,15 @@ class JensenShannon(_Pointwise):
             views = self._view.repeat_interleave(len(z) // len(self._view), 0)  # one for each soft label
             logs.append(views.to(z.dtype).log_softmax(1))
         share = (1 - self.pi) / len(logs)
-        # log m, in log space so that no p of 0 has an infinite gradient
-        log_m = torch.stack(logs).logsumexp(0) + math.log(share)
-        at_label = torch.logaddexp(log_m, torch.full_like(log_m, math.log(self.pi)))
-        log_m = torch.where(y[:, None] == torch.arange(z.shape[1], device=z.device), at_label, log_m)
-        of_label = -self.pi * _over_labels(log_m, y)
-        of_views = sum((log_p.exp() * (log_p - log_m)).sum(1) for log_p in logs)
-        return (of_label + share * of_views) / (-(1 - self.pi) * math.log(1 - self.pi))
+        # log m but for the label's share, in log space so that no p of 0 has an infinite gradient
+        log_m = (logs[0] if len(logs) == 1 else torch.logaddexp(*logs)) + math.log(share)
+        own = _over_labels(log_m, y)
+        at_label = torch.logaddexp(own, torch.full_like(own, math.log(self.pi)))
+        of_views = torch.zeros_like(own)
+        for log_p in logs:
+            others = (log_p.exp() * (log_p - log_m)).sum(1)
+            of_views = of_views + others + _over_labels(log_p, y).exp() * (own - at_label)
+        return (share * of_views - self.pi * at_label) / (-(1 - self.pi) * math.log(1 - self.pi))
 
 
 # ---------------------------------------------------------------------- active and passive

@@ -464,3 +464,37 @@ def test_a_path_without_a_place_is_refused_in_a_sentence(tmp_path, path):
     assert len(str(refused.value)) < 250
     with pytest.raises(ValueError, match="cannot be looked at"):
         own.read(tmp_path, path)
+
+
+def test_a_name_that_two_pictures_have_is_refused(photos, tmp_path):
+    for kind in ("cat", "dog"):
+        (photos / kind).mkdir()
+        Image.new("RGB", (4, 4)).save(photos / kind / "same.png")
+    table = written(tmp_path, "file,label\nsame.png,cat\n" + "cat/same.png,cat\ndog/same.png,dog\n" * 5)
+    with pytest.raises(
+        ValueError, match=r"names 'same.png', which '\w+/same.png' and '\w+/same.png' are both"
+    ):
+        own.read(photos, table)
+    table = written(tmp_path, "file,label\n" + "cat/same.png,cat\ndog/same.png,dog\n" * 5)
+    assert "more than one line for 8 of the pictures" in own.read(photos, table).notes[0]
+
+
+def test_hidden_and_closed_folders_are_left_out_and_said(photos, monkeypatch):
+    before = len(own.read(photos).labels)
+    (photos / ".trash").mkdir()
+    for i in range(6):
+        Image.new("RGB", (4, 4)).save(photos / ".trash" / f"{i}.png")
+    (photos / "closed").mkdir()
+    (photos / "all").symlink_to(photos)
+    scandir = os.scandir
+
+    def closed(place):
+        if str(place).endswith("closed"):
+            raise PermissionError(13, "Permission denied", str(place))
+        return scandir(place)
+
+    monkeypatch.setattr(os, "scandir", closed)
+    read = own.read(photos)
+    assert len(read.labels) == before
+    assert read.notes[0] == "6 hidden pictures are left out"
+    assert read.notes[1].endswith("closed is left out (Permission denied)")
