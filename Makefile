@@ -14,6 +14,9 @@ endif
 run: environment  ## execute every notebook in quick mode; pages in runs/quick/index.html
 	$(BIN)/python -m fdiv run
 
+# Without bytecode (PYTHONDONTWRITEBYTECODE) every process would compile the tests anew: a third of its start.
+check test: export PYTHONDONTWRITEBYTECODE =
+
 check: environment  ## for daily work: style, types, pairs, and every quick test without a kernel, a browser or a network
 	$(BIN)/python -m ruff check . && $(BIN)/python -m ruff format --check .
 	$(BIN)/python -m mypy

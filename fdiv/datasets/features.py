@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import io
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
@@ -132,9 +131,8 @@ def mobilenet() -> nn.Module:
     2206752
     """
     models = torchvision_models("MobileNetV2")
-    data = mirrors.obtain("MobileNetV2", (mirrors.MOBILENET,))
     net = models.mobilenet_v2()
-    net.load_state_dict(torch.load(io.BytesIO(data), weights_only=True))
+    net.load_state_dict(mirrors.obtain("MobileNetV2", (mirrors.MOBILENET,)))
     return frozen(nn.Sequential(net.features, nn.AdaptiveAvgPool2d(1), nn.Flatten()))
 
 

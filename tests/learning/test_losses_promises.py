@@ -353,6 +353,16 @@ def test_nothing_overflows_up_to_logits_of_10000(dtype):
                 assert grad.isfinite().all(), (name, size)
 
 
+def test_a_batch_in_which_nothing_counts_moves_nothing():
+    for loss in (
+        *every_loss().values(),
+        FDivLoss("js", K, variational="plugin", barrier=1e3, label_prior=PRIOR),
+    ):
+        z, y = batch(dtype=torch.float32)
+        value = loss(z, y, sample_weight=torch.zeros(24))
+        assert torch.autograd.grad(value, z)[0].abs().max() == 0, loss
+
+
 # ---------------------------------------------------------------------- as nn.CrossEntropyLoss
 
 
