@@ -55,6 +55,21 @@ def is_watched() -> bool:
     return not is_static() if hasattr(get_ipython(), "kernel") else sys.stderr.isatty()
 
 
+def progress_bar(progress: bool | None, **options: Any) -> Any:
+    """Return a bar with the time left, as tqdm draws it.
+
+    progress: whether it is shown; None where somebody would see it.
+    options: of tqdm, such as ``total`` and ``unit``.
+
+    >>> [round(number) for number in progress_bar(False, iterable=[0.9, 2.1])]
+    [1, 2]
+    """
+    from tqdm.auto import tqdm
+
+    shown = is_watched() if progress is None else progress
+    return tqdm(disable=not shown, leave=False, **options)
+
+
 def usable(name: Any, what: str) -> torch.device:
     """Return the device called ``name``, or raise a ``ValueError`` that says why it cannot be used.
 

@@ -1011,7 +1011,8 @@ class DMI(NoisyLabelLoss):
         U = U.cpu().double() if U.device.type == "mps" else U.double()  # which has no float64
         dead = torch.linalg.slogdet(U.detach()).logabsdet < DMI_FLOOR - 30
         # Where the gradient of det U could be nan, that of the identity is taken, and not used.
-        log_det = torch.linalg.slogdet(torch.where(dead, torch.eye(K).to(U), U)).logabsdet
+        instead = torch.eye(K, dtype=U.dtype, device=U.device)
+        log_det = torch.linalg.slogdet(torch.where(dead, instead, U)).logabsdet
         value = -torch.logaddexp(log_det, torch.full_like(log_det, DMI_FLOOR))
         return torch.where(dead, -DMI_FLOOR, value).to(z), dead
 

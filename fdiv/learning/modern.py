@@ -486,7 +486,9 @@ class ELR(NoisyLabelLoss):
     t is the running mean of the example's own predictions, b t + (1 - b) p, kept in the buffer ``targets``,
     which ``memory()`` returns and which takes no gradient. As in the authors' code p is kept within
     [1e-4, 1 - 1e-4] and t starts at 0, without a correction for that. Examples of another set have no t:
-    ``objective`` takes their prediction itself, which t tends to as the predictions settle.
+    ``objective`` takes their prediction itself, which t tends to as the predictions settle. It rewards being
+    sure, so that it is nearly always largest at the last epoch; the authors' program judges validation data
+    by cross-entropy, and chooses the epoch by accuracy.
 
     num_classes: K.
     examples: how many training examples there are, which are numbered from 0.
@@ -582,7 +584,8 @@ def label_wave(changes: Sequence[float], *, window: int = 3, patience: int = 10)
     the last epoch is chosen. Nor is it meant for few wrong labels, or for a loss that does not learn them.
 
     changes: for each epoch, the number or share of examples whose prediction changed; the first epoch has no
-        epoch before it, and nothing or nan there is passed over.
+        epoch before it, and nothing or nan there is passed over. The authors' program takes the predictions
+        that are made while the epoch runs, ``fdiv.experiments.then_and_now`` those after it.
     window: over how many epochs the running mean goes, the last of which is the one returned.
     patience: 10 as in others' code; the paper names it, without a value.
 

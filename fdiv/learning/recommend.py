@@ -133,10 +133,9 @@ class Recommendation:
     reasons: a sentence each.
     evidence: the numbers behind them.
 
-    >>> from sklearn.datasets import load_iris
-    >>> advice = recommend(*load_iris(return_X_y=True))
-    >>> sorted(advice.options), len(advice.reasons) > 2
-    (['loss'], True)
+    >>> print(Recommendation({"loss": "tv"}, ("there are few rows",), Evidence(50, np.array([0.5, 0.5]))))
+    RobustClassifier(loss='tv')
+    - there are few rows
     """
 
     options: dict[str, Any]

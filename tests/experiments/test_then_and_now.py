@@ -233,6 +233,22 @@ def test_a_cell_stands_with_its_spread_its_seeds_and_its_distance(monkeypatch, t
     }
 
 
+def test_on_images_what_was_run_stands_beside_its_pairs(monkeypatch):
+    rows = [("ce", 0, 0.8), ("ce", 1, 0.81), ("gce", 0, 0.85), ("gce", 1, 0.8599), ("elr", 2, 0.9)]
+    where = {"dataset": "mnist", "noise": "uniform-high", "mode": "laptop", "variant": "paper"}
+    where |= {"correction": "none", "transition": "estimated"}
+    runs = [where | {"method": m, "seed": s, "accuracy_noisy_accuracy": a} for m, s, a in rows]
+    other = where | {"noise": "random-0.7", "method": "tv", "seed": 0, "accuracy_noisy_accuracy": 0.5}
+    aside = [other, runs[2] | {"variant": "sam", "accuracy_noisy_accuracy": 0.1}]
+    monkeypatch.setattr(study, "our_accuracies", lambda: pd.DataFrame([*runs, *aside]))
+    found = study.on_images().set_index("method")
+    assert list(found.index) == ["ce", "gce", "elr"]  # no cross-entropy, no comparison: not the other noise
+    assert found.loc["gce", ["seeds", "verdict"]].tolist() == [2, "ahead"]
+    assert found.loc["gce", ["mean", "gap"]].tolist() == pytest.approx([85.495, 4.995])
+    assert found.loc["elr", ["gap", "verdict"]].isna().all()  # it shares no seed with cross-entropy
+    assert found.loc["elr", "mean"] == 90
+
+
 @pytest.mark.parametrize(("lead", "words"), [(0.1, "holds"), (-0.1, "does not hold")])
 def test_the_papers_conclusions_are_judged(monkeypatch, tmp_path, lead, words):
     def accuracy(cell, seed):

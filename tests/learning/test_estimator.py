@@ -237,7 +237,7 @@ def test_a_module_of_ones_own(wine):
 )
 def test_a_module_that_does_not_fit_is_refused_in_a_sentence(wine, module, sentence):
     with pytest.raises(ValueError, match=sentence):
-        RobustClassifier(module=module).fit(*wine[:2])
+        RobustClassifier("tv", module=module).fit(*wine[:2])
 
 
 # ---------------------------------------------------------------------- messy tables
@@ -348,7 +348,7 @@ def test_labels_that_are_none_are_refused_in_a_sentence(change, sentence):
     ],
 )
 def test_options_that_make_no_sense_are_refused_in_a_sentence(options, sentence):
-    X, y = frame()
+    X, y = frame(80)  # too few to be looked at before
     with pytest.raises(ValueError, match=sentence):
         RobustClassifier(**options).fit(X, y)
 
