@@ -544,12 +544,12 @@ STREAMED = replace(
 )
 
 
-@pytest.mark.parametrize(("product", "workers"), [("exact", 0), ("sampled", 2)])
-def test_files_train_as_tensors_do(on_disk, product, workers):
+@pytest.mark.parametrize(("product", "workers", "epochs"), [("exact", 0, 2), ("sampled", 2, 1)])
+def test_files_train_as_tensors_do(on_disk, product, workers, epochs):
     """Bitwise, with the augmentation, dropout, and the second batch of Algorithm 1."""
+    recipe = replace(STREAMED, schedule=((epochs, 1e-3),))
     streamed, resident = (
-        train(data, STREAMED, FDivLoss("tv", 10, product=product), seed=2, workers=workers)
-        for data in on_disk
+        train(data, recipe, FDivLoss("tv", 10, product=product), seed=2, workers=workers) for data in on_disk
     )
     assert all(same(streamed.weights[rule], resident.weights[rule]) for rule in RULES)
     columns = ["validation_objective", "test_accuracy", "memorised", "corrected"]
