@@ -586,7 +586,13 @@ class FDivLoss(_ProductLoss):
             self._take_logits()
         if T is not None:
             self._only("transition", product="exact", variational="fixed")
-            self._take(self._weighted_T(T))
+            weighted = self._weighted_T(T)
+            if self.correction == "paper" and not np.allclose(weighted, T):
+                raise ValueError(
+                    "correction='paper' is printed for a T that weights of classes would change: use"
+                    " correction='exact', or leave weight out"
+                )
+            self._take(weighted)
         if self.variational == "plugin":
             self._take_plugin(label_prior)
         if self._given_prior is not None and not isinstance(label_prior, str):
