@@ -92,7 +92,7 @@ LATER = {TITLES[name]: name for name in study.NOW if name != "elr"}
 explore(curves, loss=LATER, classes=[2, 10])
 
 # %% [markdown]
-# **What to see**: cross-entropy leaves the picture at the left, the others arrive there in a bend or on a straight line. A straight line is the mean absolute error $1-p_y$, which treats every example alike.
+# **What to see**: cross-entropy shoots up at the left, total variation arrives there on a line that is almost straight, and GCE in a slight bend. A straight line is the mean absolute error $1-p_y$, which treats every example alike.
 #
 # | loss | formula | idea |
 # |---|---|---|
@@ -122,7 +122,7 @@ for name in ("js-pi", "js"):
 
 # %% tags=["exercise", "nbval-check-output"]
 def gce(p, q):
-    raise NotImplementedError
+    raise NotImplementedError("your turn")
 
 
 exercises.bridge(gce)
@@ -196,7 +196,7 @@ survive.rename_axis("classes of ten that survive")
 
 # %% tags=["exercise", "nbval-check-output"]
 def alive(T):
-    raise NotImplementedError
+    raise NotImplementedError("your turn")
 
 
 exercises.survivors(alive)
@@ -359,7 +359,7 @@ ranks_figure(
 
 # %% tags=["exercise", "nbval-check-output"]
 def tied(table, critical):
-    raise NotImplementedError
+    raise NotImplementedError("your turn")
 
 
 exercises.tied(tied)

@@ -145,7 +145,7 @@ def memorisation_machine(
         finding
         or "Two equal networks learn the same points, a share of whose labels is wrong. The one trained with"
         " cross-entropy soon learns most wrong labels by heart, and gets worse on new points while it does;"
-        " the one trained with total variation leaves nearly all of them alone and stays right.",
+        " the one trained with total variation leaves most of them alone and stays right.",
     )
 
 
