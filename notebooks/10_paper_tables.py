@@ -66,7 +66,7 @@ ours = our_accuracies()
 # %% [markdown]
 # ## 1 How to read a cell
 #
-# A row of the tables is a noise setting, a column a method. In each cell stands **ours, bold,** above the paper's, in percent of the clean test set. The colour is the difference: blue where ours is higher, red where it is lower, white where they agree. A grey cell has a number of one side only.
+# A row of the tables is a noise setting, a column a method. In each cell stands **ours, bold,** above the paper's, in percent of the clean test set. The colour is the difference: blue where ours is higher, red where it is lower, none where they agree. A grey cell has a number of one side only.
 #
 # Three things differ besides luck:
 #

@@ -249,6 +249,14 @@ exercises.always_wrong(always_wrong)
 #
 # Total variation asks for corners. Pearson's divergence is a sum of *squares*, so it should ask for something else. Four kinds of noise, the same two thousand classifiers, and both divergences: does noise put the points on a line?
 
+# %%
+kinds = {
+    "symmetric": torch.as_tensor(noise.symmetric(0.4, 3)),
+    "circle": circle,
+    "uniform, unequal": torch.as_tensor(noise.uniform([0.3, 0.05, 0.05])),
+    "one pair": torch.tensor([[0.7, 0.3, 0.0], [0.2, 0.8, 0.0], [0.0, 0.0, 1.0]]),
+}
+
 # %% tags=["predict"]
 predict(
     "Noise in a circle made total variation change its mind. What will it do to Pearson's divergence?",
@@ -264,17 +272,6 @@ predict(
         "For a circle of three classes its strength does not matter, as the figure shows.",
     ],
 )
-
-# %% [markdown]
-# The four kinds of noise:
-
-# %%
-kinds = {
-    "symmetric": torch.as_tensor(noise.symmetric(0.4, 3)),
-    "circle": circle,
-    "uniform, unequal": torch.as_tensor(noise.uniform([0.3, 0.05, 0.05])),
-    "one pair": torch.tensor([[0.7, 0.3, 0.0], [0.2, 0.8, 0.0], [0.0, 0.0, 1.0]]),
-}
 
 # %% [markdown]
 # Go through them. Each dot is a classifier, 700 of the two thousand:
