@@ -26,7 +26,7 @@ def as_array(x: Any) -> np.ndarray:
 
 def refuse_mask(x: Any) -> None:
     """Refuse an array of which some entries are masked, since an array of NumPy has no mask."""
-    if np.ma.is_masked(x):
+    if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
         raise ValueError("a masked array would lose its mask: leave out the masked rows, or .filled() them")
 
 
@@ -44,6 +44,17 @@ def as_labels(labels: Labels, num_classes: int | None = None, what: str = "label
     if num_classes and num_classes - 1 > np.iinfo(array.dtype).max:
         raise ValueError(f"{what} are {array.dtype}, which cannot hold class {num_classes - 1}")
     return array
+
+
+def whole(name: str, value: Any, least: int) -> int:
+    """Return ``value`` as an int, or raise a ``ValueError`` if it is no whole number of at least ``least``.
+
+    >>> whole("n", 3, 0)
+    3
+    """
+    if isinstance(value, bool) or not hasattr(value, "__index__") or value < least:
+        raise ValueError(f"{name} is {value!r}, but must be a whole number of at least {least}")
+    return operator.index(value)
 
 
 def class_count(num_classes: Any) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import html
 import io
 import json
@@ -47,6 +48,7 @@ def page(report: CleaningReport) -> str:
         | ({"image": thumbnail(files[int(one.row)])} if pictures else {})
         for one in chosen.itertuples()
     ]
+    shown = _json(cards)
     return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
         headline=_headline(report),
         notes="".join(f"<li>{html.escape(note)}.</li>" for note in report.notes),
@@ -55,7 +57,8 @@ def page(report: CleaningReport) -> str:
         matrix=_matrix(report),
         total=len(table),
         left_out=_left_out(table, len(chosen)),
-        cards=_json(cards),
+        cards=shown,
+        digest=hashlib.sha256(shown.encode()).hexdigest()[:16],
     )
 
 

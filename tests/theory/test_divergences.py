@@ -13,7 +13,7 @@ import mpmath
 import numpy as np
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from scipy.spatial.distance import jensenshannon
@@ -419,7 +419,9 @@ def test_ninth(check):
         ({"on_line": True}, check_conjugate_is_the_supremum),
     ],
 )
-def test_a_wrong_entry_is_caught(mistake, check):
+def test_a_wrong_entry_is_caught(mistake, check, monkeypatch):
+    found = settings(modest, phases=[Phase.generate])  # nobody reads the smallest example
+    monkeypatch.setitem(globals(), "modest", found)
     with pytest.raises(AssertionError):
         check(dataclasses.replace(TRIANGULAR, **mistake))
 
@@ -568,7 +570,7 @@ def test_the_crosses_of_the_paper_are_its_decreasing_activations():
 
 def test_jeffrey_from_minus_700_to_700():
     u = torch.cat(
-        [torch.linspace(-700, 700, 141), torch.linspace(-4, 4, 81), t64([-1e-5, -1e-12, 1e-15, 1e-7])]
+        [torch.linspace(-700, 700, 57), torch.linspace(-4, 4, 41), t64([-1e-5, -1e-12, 1e-15, 1e-7])]
     )
     u = u.double().requires_grad_()
     value = divergence("jeffrey").conjugate(u)
@@ -620,7 +622,7 @@ INDEPENDENT = {
 
 @each_paper_row
 def test_divergence_against_scipy(name):
-    @settings(modest, max_examples=150)
+    @settings(modest, max_examples=60)
     @given(st.one_of(tables(), tables(min_count=1)))
     def agrees(pair):
         p, q = pair

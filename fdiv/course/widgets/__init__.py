@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from fdiv.device import is_static
-from fdiv.names import choose
+from fdiv.names import choose, notebook_tools
 from fdiv.noise import paper_noise, transition
 from fdiv.theory.divergences import DIVERGENCES
 
@@ -59,10 +59,9 @@ class Figure:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         stored = {"name": self.name, "params": self.params, "finding": self.finding}
-        return {
-            FIGURE: stored,
-            "text/plain": f"[A figure to play with, in JupyterLab or in the page] {self.finding}",
-        }
+        run = "A figure to play with: run this cell, or open the page."
+        told = f"<details><summary>What happens</summary>{html.escape(self.finding)}</details>"
+        return {FIGURE: stored, "text/html": f"<p>{run}</p>{told}", "text/plain": f"[{run}] {self.finding}"}
 
     def html(self) -> str:
         """Return the place in a page where ``scripts`` builds the figure; below it, folded, the finding."""
@@ -252,8 +251,9 @@ def _figure(name: str, params: dict[str, Any], finding: str) -> Any:
 @functools.cache
 def _widget_class(name: str) -> type:
     """The widget of a module: parameters go to it, and its state comes back."""
-    import anywidget
-    import traitlets
+    with notebook_tools(name):
+        import anywidget
+        import traitlets
 
     class Widget(anywidget.AnyWidget):
         _esm = source(name)
