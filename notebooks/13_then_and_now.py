@@ -388,6 +388,7 @@ for dataset, part in images.groupby("dataset", sort=False):
 # Under *sparse-high* only the ratio rule gets away from one half, and further still when its epoch is chosen by its own objective ([09](09_bias_correction.ipynb)). Is one of them the best elsewhere? In each of these settings: how many methods were run with several seeds, which stands first, and which of the others no paired test puts behind it.
 
 # %% tags=["nbval-ignore-output", "fold"]
+pd.set_option("display.max_colwidth", None)  # all names of a crowd
 summary = {}
 for (dataset, noise), part in images.query("seeds > 1").groupby(
     ["dataset", "noise"], sort=False
@@ -472,7 +473,6 @@ not_ahead = [
     if noise in means.index
     and paired_difference(one["tv"], one["ce"]).verdict != "ahead"
 ]
-pd.set_option("display.max_colwidth", None)
 pd.Series(
     {noise: ", ".join(TITLES[n] for n in names) for noise, names in crowd.items()},
     name="tied with the best",
