@@ -63,11 +63,10 @@ def class_count(num_classes: Any) -> int:
     >>> class_count(10)
     10
     """
-    if isinstance(num_classes, bool) or not hasattr(num_classes, "__index__") or num_classes < 2:
-        raise ValueError(f"num_classes is {num_classes!r}, but must be a whole number of at least 2")
-    if num_classes > MOST_CLASSES:
+    count = whole("num_classes", num_classes, 2)
+    if count > MOST_CLASSES:
         raise ValueError(f"num_classes is {num_classes!r}, but at most {MOST_CLASSES} are possible")
-    return operator.index(num_classes)
+    return count
 
 
 def as_probabilities(P: Any, cure: str = "pass softmax(logits)") -> np.ndarray:

@@ -1,6 +1,7 @@
 """Tables to try methods on, one row each: scikit-learn's, made ones, and some out of packages.
 
-``TABLES`` are for the comparison, ``OTHER_TABLES`` for what was chosen before it: no table is in both.
+On ``TABLES`` the losses are compared; on ``OTHER_TABLES`` the rule of ``loss="auto"`` was chosen before. No
+table is in both.
 
 Labels are clean, or taken to be; rows with gaps are left out. Nothing is installed and nothing imported: a
 file of a package is fetched, compared with its SHA-256, and kept in the cache, see ``fdiv.datasets.mirrors``.

@@ -34,6 +34,7 @@ from fdiv.datasets import NoisySplit, noisy_data
 from fdiv.experiments.results import accuracy_column, our_accuracies
 from fdiv.experiments.statistics import paired_difference
 from fdiv.experiments.study import Study
+from fdiv.learning import runs
 from fdiv.learning.methods import METHODS, build_loss, paper_methods
 from fdiv.learning.modern import label_wave
 from fdiv.learning.training import label_shares
@@ -67,12 +68,10 @@ __all__ = [
 ]
 
 SEEDS = 5
-RULES = {
-    "last": "the last epoch",
-    "noisy-accuracy": "best accuracy on noisy validation labels",
-    "noisy-objective": "best value of its own objective on noisy validation labels, the paper's rule",
+RULES = {  # those of every run, and two more
+    **runs.RULES,
     "label-wave": "the first valley of changed predictions on the training set, no label looked at",
-    "oracle": "best accuracy on clean test labels: nobody could choose so",
+    runs.ORACLE: "best accuracy on clean test labels: nobody could choose so",
 }
 # The losses that came after the paper, beside what they are compared with.
 STRONG, FORWARD = "strong-ce", "kl-forward"

@@ -31,7 +31,7 @@ def exp(v: Tensor, rate: float = 1.0) -> Tensor:
 
 def _half_tanh(v: Tensor) -> Pair:
     t = torch.sigmoid(2 * v) - 0.5
-    return t, 0.5 - 2 * t * t
+    return t, torch.addcmul(t.new_full((), 0.5), t, t, value=-2)  # 1/2 - 2 t^2
 
 
 def _js_reward(v: Tensor) -> Pair:

@@ -7,6 +7,7 @@ registered names, ``test_ninth`` on a divergence that only these tests know.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 
 import mpmath
@@ -529,6 +530,7 @@ def test_printed_activation(name):
     sign = -1 if d.printed_decreasing else 1
     torch.testing.assert_close(d.printed_activation(t64(SCORES)), d.activation(sign * t64(SCORES)))
     assert (torch.diff(sign * d.printed_activation(torch.linspace(-5, 5, 99))) > 0).all()
+    assert d.domain.contains(d.printed_activation(torch.linspace(-15, 15, 99, dtype=torch.float64))).all()
 
 
 @each_paper_row
@@ -650,13 +652,25 @@ def test_swapping_p_and_q(name, swapped):
 
 
 def test_two_printed_integrands_belong_to_another_generator():
-    """Table 1 as printed: half of our Jensen-Shannon, and Neyman's integral in the row of Pearson."""
-    p, q = t64([0.7, 0.2, 0.1]), t64([0.3, 0.3, 0.4])
-    printed_js = 0.5 * (p * torch.log(2 * p / (p + q)) + q * torch.log(2 * q / (p + q))).sum()
-    printed_pearson = ((q - p) ** 2 / p).sum()
-    torch.testing.assert_close(divergence("js")(p, q), 2 * printed_js)
-    torch.testing.assert_close(divergence("neyman")(p, q), printed_pearson)
-    assert (divergence("pearson")(p, q) - printed_pearson).abs() > 0.1
+    """Table 1 as printed: half of our Jensen-Shannon, and Neyman's integral in the row of Pearson.
+
+    On 60 random pairs; the g* and f* of the row reach our D_f, and not the one that is printed beside them.
+    """
+    printed = {
+        "js": lambda p, q: 0.5 * (p * torch.log(2 * p / (p + q)) + q * torch.log(2 * q / (p + q))).sum(),
+        "pearson": lambda p, q: ((q - p) ** 2 / p).sum(),
+    }
+    for K, seed in itertools.product(range(2, 8), range(10)):
+        rng = np.random.default_rng([K, seed])
+        p, q = t64(rng.dirichlet(np.full(K, 3.0), 2))
+        torch.testing.assert_close(divergence("js")(p, q), 2 * printed["js"](p, q))
+        torch.testing.assert_close(divergence("neyman")(p, q), printed["pearson"](p, q))
+        for name, D in printed.items():
+            g = t64([float(x) for x in exact(PRINTED_OPTIMAL_G[name], (p / q).tolist())])
+            dual = t64([float(x) for x in exact(PRINTED_CONJUGATE[name], g.tolist())])
+            reached = (p * g).sum() - (q * dual).sum()
+            torch.testing.assert_close(reached, divergence(name)(p, q))
+            assert abs(reached / D(p, q) - 1) > 1e-6
     for name in ("js", "pearson"):
         assert divergence(name).note
 
