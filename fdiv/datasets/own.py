@@ -407,7 +407,15 @@ def text_numbers(texts: Sequence[str]) -> tuple[np.ndarray, str]:
     try:
         return text_features(list(texts)).double().numpy(), "sentence embeddings"
     except (ImportError, OSError):
-        pass
+        return word_numbers(texts), WORDS
+
+
+def word_numbers(texts: Sequence[str]) -> np.ndarray:
+    """Return numbers for texts, made of their words by latent semantic analysis; few texts have few numbers.
+
+    >>> word_numbers(["a red apple", "a green pear", "the red car", "the green car"]).shape
+    (4, 2)
+    """
     from sklearn.decomposition import TruncatedSVD
     from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -418,8 +426,8 @@ def text_numbers(texts: Sequence[str]) -> tuple[np.ndarray, str]:
         raise ValueError("the texts have no words") from None
     size = min(TEXT_NUMBERS, max(len(texts) // 25, 2), min(counts.shape) - 1)  # few texts, few directions
     if size < 1:
-        return counts.toarray(), "its words"
-    return TruncatedSVD(size, random_state=0).fit_transform(counts), WORDS
+        return counts.toarray()
+    return TruncatedSVD(size, random_state=0).fit_transform(counts)
 
 
 # ---------------------------------------------------------------------- labels
