@@ -284,7 +284,7 @@ def _columns(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
         column = _numbers_or_texts(column, notes)
         if len(column) > 1 and column.nunique(dropna=False) == 1:
             alike.append(repr(name))
-        elif _names_rows(column):
+        elif not column.attrs.get("date") and _names_rows(column):
             notes.append(f"column {name!r} only names the rows and is left out")
         elif pd.api.types.is_numeric_dtype(column) and column.dtype != bool:
             column = column.astype(np.float64).replace([np.inf, -np.inf], np.nan)
@@ -365,7 +365,9 @@ def since_1970(dates: pd.Series) -> pd.Series:
     if dates.dt.tz is not None:
         dates = dates.dt.tz_convert(None)
     seconds = dates.to_numpy("datetime64[s]").astype(np.int64).astype(np.float64)
-    return pd.Series(np.where(dates.isna(), np.nan, seconds / 86400), dates.index, name=dates.name)
+    days = pd.Series(np.where(dates.isna(), np.nan, seconds / 86400), dates.index, name=dates.name)
+    days.attrs["date"] = True  # a row for each day is no numbering of the rows
+    return days
 
 
 def _names_rows(column: pd.Series) -> bool:
@@ -559,12 +561,18 @@ def from_arrays(features: Any, labels: Any, kind: str = "embeddings", shown: Any
     if not isinstance(labels, pd.Series):
         labels = as_array(labels)
         if labels.ndim != 1:
-            raise ValueError(f"labels must be one for each example, a vector, not of shape {labels.shape}")
+            raise ValueError(
+                f"labels must be one for each example, a vector, not of shape {labels.shape}; of several"
+                " annotators' votes pass fdiv.noise.dawid_skene(votes).labels"
+            )
         labels = pd.Series(labels)
     if len(labels) == len(X) - 1 and "first" in labels.attrs:
         labels = pd.concat([pd.Series([labels.attrs["first"]]), labels.astype(object)], ignore_index=True)
     if len(labels) != len(X):
-        raise ValueError(f"there are {len(labels)} labels for {len(X)} examples, but must be one for each")
+        below = " below the first line" if "first" in labels.attrs else ""
+        raise ValueError(
+            f"there are {len(labels)} labels{below} for {len(X)} examples, but must be one for each"
+        )
     finite = np.isfinite(X).all(axis=1)
     if not finite.any():
         raise ValueError("every row of the data holds NaN or infinity")

@@ -177,7 +177,7 @@ def clean(
     X, notes = _numbers(read, progress)
     notes = [*read.notes, *notes]
     names, y = np.unique(read.labels, return_inverse=True)
-    folds = _checked_folds(folds, y)
+    folds = _checked_folds(folds, y, notes)
     logits = _out_of_sample(X, y, len(names), estimator, folds, seed, progress, resume, notes)
     notes += _doubts(logits, y, names)
     wrong = from_logits(logits, y, seed=seed)
@@ -228,10 +228,13 @@ def _numbers(read: own.OwnData, progress: bool | None) -> tuple[Any, list[str]]:
     return numbers, [f"each picture became {numbers.shape[1]} numbers ({how})"]
 
 
-def _checked_folds(folds: int, y: np.ndarray) -> int:
+def _checked_folds(folds: int, y: np.ndarray, notes: list[str]) -> int:
     if isinstance(folds, bool) or not hasattr(folds, "__index__") or folds < 2:
         raise ValueError(f"folds is {folds!r}, but must be a whole number of at least 2")
-    return min(int(folds), int(np.bincount(y).min()))
+    rarest = int(np.bincount(y).min())
+    if folds > rarest:
+        notes.append(f"there are {rarest} folds, as many as the rarest class has labels, instead of {folds}")
+    return min(int(folds), rarest)
 
 
 # ---------------------------------------------------------------------- the judges

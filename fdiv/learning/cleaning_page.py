@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import html
 import io
 import json
@@ -47,6 +48,7 @@ def page(report: CleaningReport) -> str:
         | ({"image": thumbnail(files[int(one.row)])} if pictures else {})
         for one in chosen.itertuples()
     ]
+    data = _json(cards)
     return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
         headline=_headline(report),
         notes="".join(f"<li>{html.escape(note)}.</li>" for note in report.notes),
@@ -55,7 +57,10 @@ def page(report: CleaningReport) -> str:
         matrix=_matrix(report),
         total=len(table),
         left_out=_left_out(table, len(chosen)),
-        cards=_json(cards),
+        cards=data,
+        key=hashlib.sha256(data.encode()).hexdigest()[
+            :16
+        ],  # decisions belong to these cards
     )
 
 
@@ -81,8 +86,8 @@ def thumbnail(path: Any) -> str:
 def _headline(report: CleaningReport) -> str:
     wrong, n = report.wrong, len(report.labels)
     text = (
-        f"About <b>{wrong.count:.0f}</b> of {n} labels seem to be wrong ({wrong.count / n:.1%}); chance alone"
-        f" would let this be <b>{wrong.low:.0f}</b> to <b>{wrong.high:.0f}</b>, and the models err, too."
+        f"About <b>{wrong.count:.0f}</b> of {n} labels seem to be wrong ({wrong.count / n:.1%}), likely"
+        f" <b>{wrong.low:.0f}</b> to <b>{wrong.high:.0f}</b>."
     )
     if wrong.disagreements > wrong.high:
         text += f" They would change {wrong.disagreements}, which is the count if they are always right."

@@ -252,6 +252,12 @@ def test_options_that_cannot_be(wine, options, said):
         fdiv.clean(X, noisy, progress=False, resume=False, **options)
 
 
+def test_no_more_folds_than_the_rarest_class_has_labels():
+    X, y = np.random.default_rng(0).normal(size=(30, 2)), np.repeat([0, 1], [24, 6])
+    report = fdiv.clean(X, y, folds=20, estimator=LogisticRegression(), progress=False, resume=False)
+    assert "there are 6 folds, as many as the rarest class has labels, instead of 20" in report.notes
+
+
 def test_a_finished_fold_with_a_flipped_bit_is_judged_again(tmp_path):
     logits = np.arange(6.0).reshape(2, 3)
     cleaning._keep(tmp_path / "0.npz", logits)
