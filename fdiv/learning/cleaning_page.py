@@ -90,7 +90,7 @@ def _headline(report: CleaningReport) -> str:
         f" <b>{wrong.low:.0f}</b> to <b>{wrong.high:.0f}</b>."
     )
     if wrong.disagreements > wrong.high:
-        text += f" They would change {wrong.disagreements}, which is the count if they are always right."
+        text += f" The models would change {wrong.disagreements}, which is the count if they are always right."
     return text
 
 
