@@ -597,7 +597,12 @@ def from_folder(folder: Path, labels: str | Path | None = None, label: str | Non
             cure = "name the file of their labels, --labels labels.csv" if loose else "it has none"
             raise ValueError(f"{folder} has no folder of pictures for each class: {cure}")
         names: Any = [p.relative_to(folder).parts[0] for p in pictures]
-        return from_pictures(pictures, names, root=folder)
+        loose = [p.name for p in sorted(folder.iterdir()) if p.suffix.lower() in PICTURES and p.is_file()]
+        notes = []
+        if loose:
+            said = "1 picture lies" if len(loose) == 1 else f"{len(loose)} pictures lie"
+            notes.append(f"{said} in no class's folder: skipped, such as {printable(loose[0])}")
+        return from_pictures(pictures, names, root=folder, notes=notes)
     path = Path(labels).expanduser()
     if not path.exists():
         raise ValueError(f"there is no file of labels {path}")

@@ -58,9 +58,7 @@ def page(report: CleaningReport) -> str:
         total=len(table),
         left_out=_left_out(table, len(chosen)),
         cards=data,
-        key=hashlib.sha256(data.encode()).hexdigest()[
-            :16
-        ],  # decisions belong to these cards
+        key=hashlib.sha256(data.encode()).hexdigest()[:16],  # decisions belong to these cards
     )
 
 
@@ -90,7 +88,7 @@ def _headline(report: CleaningReport) -> str:
         f" <b>{wrong.low:.0f}</b> to <b>{wrong.high:.0f}</b>."
     )
     if wrong.disagreements > wrong.high:
-        text += f" The models would change {wrong.disagreements}, which is the count if they are always right."
+        text += f" The models would change {wrong.disagreements}, the count if they are always right."
     return text
 
 

@@ -583,9 +583,10 @@ def _labels(y: Any) -> np.ndarray:
             else np.asarray(y)
         )
     y = y.to_numpy() if hasattr(y, "to_numpy") else y
-    if np.ndim(y) == 2 and np.shape(y)[1] > 1:
+    shape = getattr(y, "shape", ())
+    if len(shape) == 2 and shape[1] > 1:
         raise ValueError(
-            f"y should be a 1d array, got an array of shape {np.shape(y)}: of several annotators' votes pass"
+            f"y should be a 1d array, got an array of shape {shape}: of several annotators' votes pass"
             " fdiv.noise.dawid_skene(votes).labels"
         )
     y = column_or_1d(y, warn=True)

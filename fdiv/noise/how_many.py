@@ -83,7 +83,8 @@ def count_wrong_labels(
     given probabilities, and the model's own errors. Of the labels that the model would change and the
     likelihood forgives, nobody knows how many it forgives rightly: ``MODEL_ERROR`` of their number is one
     standard error. Without that part, 95 % intervals held the truth of four tables with known flips half of
-    the time; the share was chosen on them (data/results/label_counts.csv has three others as well).
+    the time, and with it nine times in ten; the share was chosen on them, and served as well on three others
+    (data/results/label_counts.csv).
 
     probabilities: P(clean class | x) of shape (n, K) by a model that has not seen the label of x.
     labels: the noisy labels, 0 .. K - 1.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 
 import numpy as np
 import pandas as pd
@@ -227,6 +228,8 @@ def test_one_folder_per_class(photos):
     assert set(read.labels) == {"Äpfel", "Birnen"}
     assert len(read.features) == 12
     assert "1 picture cannot be read and is skipped: broken.jpg" in read.notes
+    shutil.copy(photos / "Birnen" / "B0.png", photos / "loose.png")
+    assert "1 picture lies in no class's folder: skipped, such as loose.png" in own.read(photos).notes
 
 
 def test_a_table_of_files_and_labels(photos, tmp_path):

@@ -252,6 +252,15 @@ def test_options_that_cannot_be(wine, options, said):
         fdiv.clean(X, noisy, progress=False, resume=False, **options)
 
 
+def test_rows_that_are_there_twice_are_said():
+    X, y = np.random.default_rng(0).normal(size=(40, 2)), np.repeat([0, 1], 20)
+    X[1], X[39] = X[0], X[2]
+    options = {"estimator": LogisticRegression(), "folds": 2, "progress": False, "resume": False}
+    (note,) = (note for note in fdiv.clean(X, y, **options).notes if "equal" in note)
+    assert note.startswith("4 rows are equal to another one, 2 of them under another label")
+    assert not any("equal" in note for note in fdiv.clean(X[3:39], y[3:39], **options).notes)
+
+
 def test_no_more_folds_than_the_rarest_class_has_labels():
     X, y = np.random.default_rng(0).normal(size=(30, 2)), np.repeat([0, 1], [24, 6])
     report = fdiv.clean(X, y, folds=20, estimator=LogisticRegression(), progress=False, resume=False)
