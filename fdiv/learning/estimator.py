@@ -583,7 +583,7 @@ def _labels(y: Any) -> np.ndarray:
             else np.asarray(y)
         )
     y = y.to_numpy() if hasattr(y, "to_numpy") else y
-    shape = getattr(y, "shape", ())
+    shape: tuple[int, ...] = getattr(y, "shape", ())
     if len(shape) == 2 and shape[1] > 1:
         raise ValueError(
             f"y should be a 1d array, got an array of shape {shape}: of several annotators' votes pass"
