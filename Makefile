@@ -5,14 +5,17 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 MADE := $(VENV)/made-by-make
 
-ifneq ($(words $(VENV)),1)
-$(error VENV is '$(VENV)', but must name one folder, without a space)
+ifneq ($(words $(VENV))$(findstring *,$(VENV))$(findstring ?,$(VENV))$(findstring [,$(VENV)),1)
+$(error VENV is '$(VENV)', but must name one folder, without a space or * ? [)
 endif
 
 .PHONY: run check test torture lab refresh bench clean clean-runs environment
 
 run: environment  ## execute every notebook in quick mode; pages in runs/quick/index.html
 	$(BIN)/python -m fdiv run
+
+# Without bytecode (PYTHONDONTWRITEBYTECODE) every process would compile the tests anew: a third of its start.
+check test: export PYTHONDONTWRITEBYTECODE =
 
 check: environment  ## for daily work: style, types, pairs, and every quick test without a kernel, a browser or a network
 	$(BIN)/python -m ruff check . && $(BIN)/python -m ruff format --check .
@@ -39,7 +42,7 @@ bench: environment  ## how fast a training step is, as ratios; writes data/resul
 	$(BIN)/python tests/benchmarks/bench.py
 
 clean:  ## remove the environment that make built; runs/ and the downloaded datasets stay
-	@if [ -e $(VENV) ] && [ ! -e $(MADE) ]; then echo "$(VENV) was not made by make and stays: delete it by hand" >&2; else rm -rf $(VENV); fi
+	@if [ -e $(VENV) -o -L $(VENV) ] && [ ! -e $(MADE) ]; then echo "$(VENV) was not made by make and stays: delete it by hand" >&2; else rm -rf $(VENV); fi
 
 clean-runs:  ## remove runs/ with every page, checkpoint and result in it
 	rm -rf runs
@@ -52,7 +55,7 @@ environment: $(READY)
 # nothing, since half-installed packages look complete to pip. Neither, it is somebody else's and is left alone.
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "fdiv needs Python 3.11 or newer, and $(PYTHON) is %d.%d: try  make PYTHON=python3.12" % sys.version_info[:2])'
-	@if [ -e $(VENV) ] && [ ! -e $(MADE) ] && [ ! -e $(READY) ]; then echo "$(VENV) was not made by make and is left alone: delete it, or choose another folder with  make VENV=.venv-make , or, if it is complete,  touch $(READY)" >&2; exit 1; fi
+	@if [ -e $(VENV) -o -L $(VENV) ] && [ ! -e $(MADE) ] && [ ! -e $(READY) ]; then echo "$(VENV) was not made by make and is left alone: delete it, or choose another folder with  make VENV=.venv-make , or, if it is complete,  touch $(READY)" >&2; exit 1; fi
 	@if [ ! -e $(READY) ]; then rm -rf $(VENV) && mkdir -p $(VENV) && touch $(MADE); fi
 	@rm -f $(READY)
 	$(PYTHON) -m venv $(VENV)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import fdiv
 from fdiv.files import runs_folder
-from fdiv.names import printable
+from fdiv.names import TOOLS, printable
 
 if TYPE_CHECKING:
     from fdiv.course.notebooks import Execution
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _sentence(error: Exception) -> str:
     said = printable(" ".join(line.strip() for line in str(error).splitlines())) or type(error).__name__
     if isinstance(error, ModuleNotFoundError) and "fdiv" not in said:
-        return f"this needs the notebook tools ({said}): run  python -m pip install 'fdiv[notebooks]'"
+        return TOOLS.format("this", said)
     if isinstance(error, MemoryError) or "out of memory" in said or "allocate memory" in said:
         return f"the memory is full ({said[:99]}): choose a smaller MODE, or end other programs"
     return said

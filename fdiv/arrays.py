@@ -26,7 +26,7 @@ def as_array(x: Any) -> np.ndarray:
 
 def refuse_mask(x: Any) -> None:
     """Refuse an array of which some entries are masked, since an array of NumPy has no mask."""
-    if np.ma.is_masked(x):
+    if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
         raise ValueError("a masked array would lose its mask: leave out the masked rows, or .filled() them")
 
 
@@ -46,17 +46,27 @@ def as_labels(labels: Labels, num_classes: int | None = None, what: str = "label
     return array
 
 
+def whole(name: str, value: Any, least: int) -> int:
+    """Return ``value`` as an int, or raise a ``ValueError`` if it is no whole number of at least ``least``.
+
+    >>> whole("n", 3, 0)
+    3
+    """
+    if isinstance(value, bool) or not hasattr(value, "__index__") or value < least:
+        raise ValueError(f"{name} is {value!r}, but must be a whole number of at least {least}")
+    return operator.index(value)
+
+
 def class_count(num_classes: Any) -> int:
     """Return ``num_classes`` as an int from 2 to ``MOST_CLASSES``, or raise a ``ValueError``.
 
     >>> class_count(10)
     10
     """
-    if isinstance(num_classes, bool) or not hasattr(num_classes, "__index__") or num_classes < 2:
-        raise ValueError(f"num_classes is {num_classes!r}, but must be a whole number of at least 2")
-    if num_classes > MOST_CLASSES:
+    count = whole("num_classes", num_classes, 2)
+    if count > MOST_CLASSES:
         raise ValueError(f"num_classes is {num_classes!r}, but at most {MOST_CLASSES} are possible")
-    return operator.index(num_classes)
+    return count
 
 
 def as_probabilities(P: Any, cure: str = "pass softmax(logits)") -> np.ndarray:

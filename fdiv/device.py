@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from typing import Any
 
 import torch
 
 from fdiv.files import is_on
+
+# Threads train one after the other: torch's generators and Python's filters of warnings are one for all.
+TRAINING = threading.RLock()
 
 
 def pick_device() -> torch.device:
@@ -49,6 +53,21 @@ def is_watched() -> bool:
     except ImportError:
         return sys.stderr.isatty()
     return not is_static() if hasattr(get_ipython(), "kernel") else sys.stderr.isatty()
+
+
+def progress_bar(progress: bool | None, **options: Any) -> Any:
+    """Return a bar with the time left, as tqdm draws it.
+
+    progress: whether it is shown; None where somebody would see it.
+    options: of tqdm, such as ``total`` and ``unit``.
+
+    >>> [round(number) for number in progress_bar(False, iterable=[0.9, 2.1])]
+    [1, 2]
+    """
+    from tqdm.auto import tqdm
+
+    shown = is_watched() if progress is None else progress
+    return tqdm(disable=not shown, leave=False, **options)
 
 
 def usable(name: Any, what: str) -> torch.device:

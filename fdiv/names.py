@@ -21,6 +21,7 @@ class Row(Protocol):
 
 
 R = TypeVar("R", bound=Row)
+TOOLS = "{} needs the notebook tools ({}): run  python -m pip install 'fdiv[notebooks]'"
 
 
 def choose(what: str, name: Any, choices: Iterable[str] | Mapping[str, str]) -> str:
@@ -61,6 +62,16 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def cut(text: Any, most: int = 80) -> str:
+    """Return ``text``, cut off where it is too long for a sentence.
+
+    >>> cut("a long story", 6)
+    'a lon…'
+    """
+    text = str(text)
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def utf8(text: Any) -> Any:
@@ -164,9 +175,27 @@ def lazily(package: str, modules: Mapping[str, Iterable[str]]) -> tuple[Any, Any
     def get(name: str) -> Any:
         if name not in home:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(f"{package}.{home[name]}"), name)
+        with notebook_tools(f"{package}.{name}"):
+            return getattr(importlib.import_module(f"{package}.{home[name]}"), name)
 
     return get, lambda: sorted(home), sorted(home)
+
+
+@contextmanager
+def notebook_tools(what: str) -> Iterator[None]:
+    """Say in one sentence that ``what`` needs a package which is not there.
+
+    >>> with notebook_tools("this slider"):
+    ...     import no_such_package
+    Traceback (most recent call last):
+    ImportError: this slider needs the notebook tools (No module named 'no_such_package'): run ...
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if str(error.name).partition(".")[0] == "fdiv":
+            raise
+        raise ImportError(TOOLS.format(what, error)) from error
 
 
 def load_plugins() -> None:

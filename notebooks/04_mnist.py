@@ -577,7 +577,7 @@ figure.update_layout(
 figure
 
 # %% [markdown]
-# **What to see**: with weak noise the two methods are within a point of each other; with strong noise that keeps the right label in front, total variation leads by about a point. A dozen epochs of this small network with dropout are too few to memorise much, so the gap is smaller than in the race above.
+# **What to see**: with weak noise the two methods are within a point of each other; with strong noise that keeps the right label in front, total variation lies about a point higher. (More than luck? [Notebook 05](05_fashion_mnist.ipynb) has the question, [10](10_paper_tables.ipynb) the intervals.) A dozen epochs of this small network with dropout are too few to memorise much, so the gap is smaller than in the race above.
 #
 # And then **sparse-high**: far fewer wrong labels than under uniform-high, and both stop at one half. So what notebook 03 computed without any training is what training finds. Cross-entropy fits the labels and must stop there. Total variation asks for something else, and its formula peaks at the same wrong place. What it lacks, we still do not know.
 #
@@ -681,7 +681,7 @@ claim(
     gain[weak].abs().max() < 1,
 )
 claim(
-    "with strong noise that keeps the right label in front TV leads by about a point",
+    "with strong noise that keeps the right label in front TV lies about a point higher",
     gain[strong].between(0.5, 1.5).all(),
 )
 half = table["ours"].xs("sparse-high", level="noise")[["ce", "tv"]]

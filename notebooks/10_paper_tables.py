@@ -55,6 +55,7 @@ from fdiv.experiments import (
     our_accuracies,
     our_robustness,
     paired_difference,
+    shortfalls,
     titled,
 )
 from fdiv.learning import RULES, method_title
@@ -66,7 +67,7 @@ ours = our_accuracies()
 # %% [markdown]
 # ## 1 How to read a cell
 #
-# A row of the tables is a noise setting, a column a method. In each cell stands **ours, bold,** above the paper's, in percent of the clean test set. The colour is the difference: blue where ours is higher, red where it is lower, white where they agree. A grey cell has a number of one side only.
+# A row of the tables is a noise setting, a column a method. In each cell stands ours above the paper's, in percent of the clean test set. Ours is **bold** where it is a mean over several seeds, and plain where it is one run; where the pointer rests you see how many, and how far they scatter. The colour is the difference: blue where ours is higher, red where it is lower, white where they agree. A grey cell has a number of one side only.
 #
 # Three things differ besides luck:
 #
@@ -138,6 +139,8 @@ def table_figure(table, mode="laptop", dataset=None, rule="noisy-objective"):
         ours_here,
         grid["paper"].loc[order, methods_here],
         title=f"{dataset or table}, MODE {mode}: {done} of {len(rows)} cells run",
+        seeds=grid["seeds"].loc[order, methods_here],
+        spread=grid["std"].loc[order, methods_here],
     )
 
 
@@ -182,7 +185,35 @@ explore(main_figure, dataset=there, rule=list(RULES))
 # %% [markdown]
 # **What to see** on MNIST: the divergences stay less than a point below the printed means, in every row but one. Cross-entropy is *above* its printed number: a small network with dropout has no time to memorise in twelve epochs. The row *sparse-high* is what [notebook 09](09_bias_correction.ipynb) explains.
 #
-# On Fashion-MNIST a dozen epochs are few. Every divergence lies below its printed mean (the 80 epochs of the table above close that gap), cross-entropy above its own, and under the two strong noises that leave the right label in front (*uniform-high*, *random-0.7*) all three divergences beat cross-entropy nevertheless. The loss corrections depend on their estimate of $T$, which one seed can spoil: they are off by thirty points in one cell, and on either side of the paper's numbers.
+# On Fashion-MNIST a dozen epochs are few. Every divergence lies below its printed mean (the 80 epochs of the table above close that gap), cross-entropy above its own, and under the two strong noises that leave the right label in front (*uniform-high*, *random-0.7*) all three divergences lie above cross-entropy nevertheless (whether by more than luck, section 5 asks). The loss corrections depend on their estimate of $T$, which one seed can spoil: they are off by thirty points in one cell, and on either side of the paper's numbers.
+#
+# **Where we are lower, and why.** Here is every cell of a divergence that lies more than 0.3 points below the paper's mean, with the first explanation that our own runs support: *budget*, the same cell reaches the paper's mean when it is trained longer; *epoch*, another epoch of the same runs does, which only the test labels could have chosen; *ceiling*, the paper's mean lies above what the objective is largest for ([notebook 09](09_bias_correction.ipynb)); *elsewhere*, it was not trained longer, but every cell of this dataset that was reaches its mean. *open* means that none of these holds. (We take the second term exactly; the paper samples it. No run of ours tells the two apart.)
+
+# %% tags=["nbval-ignore-output", "fold"]
+lower = [shortfalls(mode).assign(mode=mode) for mode in ("laptop", "paper")]
+lower = pd.concat(lower, ignore_index=True)
+lower["gap"] = lower["ours"] - lower["paper"]
+lower["why"] = lower["why"].replace("budget, as elsewhere", "elsewhere")
+lower["cell"] = [f"{one.gap:.1f} {one.why}" for one in lower.itertuples()]
+for (mode, dataset), part in lower.groupby(["mode", "dataset"], sort=False):
+    wide = part.pivot(index="noise", columns="method", values="cell").fillna("–")
+    wide = wide[[name for name in DIVERGENCES if name in wide]]
+    display(
+        wide.rename(columns=method_title).rename_axis(f"{dataset}, MODE {mode}", axis=1)
+    )
+
+# %% [markdown]
+# In points below the paper's mean. Two suspects can be heard: the rule that chose the epoch (what the best test epoch would have added), and the noisy labels (some are the authors' own files, the others were drawn anew, as many of each kind). The mean over these cells, sparse-high aside:
+
+# %% tags=["nbval-ignore-output"]
+heard = lower.query("mode == 'laptop' and noise != 'sparse-high'").copy()
+heard["rule"] = heard["oracle"] - heard["ours"]
+heard["labels"] = heard["released"].map({True: "the authors'", False: "drawn anew"})
+heard = heard.groupby(["dataset", "labels"])[["gap", "rule"]].agg(["mean", "count"])
+heard.drop(columns=("rule", "count")).round(2)
+
+# %% [markdown]
+# **What to see**: it is neither of them. The best test epoch would add less than a tenth of what is missing, and on the authors' own labels our cells are as low as on ours. What is left is the budget: a dozen epochs in place of eighty (on CIFAR-10 of 220), and where we trained longer the paper's mean is reached. Under *sparse-high* the numbers of MNIST and CIFAR-10 lie above what the formula asks for, so runs that got there had not followed it to the end. On Fashion-MNIST the cells of *sparse-high* stay open: eighty epochs bring total variation nearer, but not there.
 #
 # ## 3 Every method
 #
@@ -213,7 +244,7 @@ def full_figure(dataset="fashion-mnist"):
 with_slider(full_figure, dataset=["fashion-mnist", "mnist"])
 
 # %% [markdown]
-# **What to see**: grey columns are those without a number of the paper's. On Fashion-MNIST squared Hellinger leads the eight in five rows of six. On MNIST all eight lie within a point of one another in every row but sparse-high: which of them one takes hardly matters there.
+# **What to see**: grey columns are those without a number of the paper's. On Fashion-MNIST squared Hellinger has the highest number of the eight in five rows of six. By one seed a row that is no ranking; taken together, the five rows that keep the right label in front put it ahead of four of the other seven, and tied with three (checked below). On MNIST all eight lie within a point of one another in every row but sparse-high: which of them one takes hardly matters there.
 #
 # ## 4 Means, spreads, seeds
 #
@@ -289,9 +320,9 @@ figure.update_layout(
 figure
 
 # %% [markdown]
-# **What to see**: right of the line with the whole interval is *ahead*, left of it *behind*, across it *tied*. What differs between the settings is mostly the strength of the noise: under the two strongest, all eight divergences win; under *sparse-low* and *random-0.2* most of them lose a point or two on Fashion-MNIST. An average over settings hides that, and so does a table of bold numbers. With the paper's 80 epochs there is more to memorise and more to win; that comparison wants a GPU: `fdiv grid main --mode paper --seeds 3`.
+# **What to see**: right of the line with the whole interval is *ahead*, left of it *behind*, across it *tied*. What differs between the settings is mostly the strength of the noise: under the two strongest all eight divergences lie above cross-entropy; under *sparse-low* and *random-0.2* most of them lie a point or two below it on Fashion-MNIST. An average over settings hides that, and so does a table of bold numbers. With the paper's 80 epochs there is more to memorise and more to win; that comparison wants a GPU: `fdiv grid main --mode paper --seeds 3`.
 #
-# **One cell, three seeds.** Where a cell has several seeds, it can be judged by itself: each method of the paper's main table minus cross-entropy, seed by seed, under the two strongest noises that leave the right label in front.
+# **One cell, several seeds.** Where a cell has several seeds, it can be judged by itself: each method of the paper's main table minus cross-entropy, seed by seed. First the two strongest noises that leave the right label in front:
 
 # %% tags=["predict"]
 predict(
@@ -312,7 +343,7 @@ predict(
 )
 
 # %% tags=["nbval-ignore-output", "fold"]
-cells = ours.query(f"noise in {list(STRONG)} and variant == 'paper' and {wanted}")
+cells = ours.query(f"noise != 'sparse-high' and variant == 'paper' and {wanted}")
 by_cell = {}
 for (dataset, setting), part in cells.groupby(["dataset", "noise"]):
     seeds = 100 * part.pivot_table("accuracy_noisy_objective", "seed", "method")
@@ -330,10 +361,12 @@ judged = pd.DataFrame(
 for dataset, part in judged.groupby("dataset"):
     wide = part.pivot(index="method", columns="noise", values="cell").fillna("–")
     wide = wide.reindex([method for method in EIGHT if method in wide.index])
-    display(wide.rename(index=method_title).rename_axis(f"{dataset}, minus CE"))
+    strong_first = sorted(wide.columns, key=lambda name: (name not in STRONG, name))
+    wide = wide[strong_first].rename(index=method_title)
+    display(wide.rename_axis(f"{dataset}, minus CE"))
 
 # %% [markdown]
-# **What to see**: the mean difference in points, with half the width of its 95 % interval. Each of the three divergences is above cross-entropy in every cell, Jensen-Shannon beyond doubt in all of them. The four older methods are at or below cross-entropy: in a dozen epochs they pay for their caution, and there is little memorising to be saved from. Where the interval of a divergence touches zero, it does so by a hair: three seeds cannot settle more.
+# **What to see**: the mean difference in points, with half the width of its 95 % interval. Under the two strong noises each of the three divergences is above cross-entropy in every cell of MNIST and Fashion-MNIST, Jensen-Shannon beyond doubt in all of them. No older method is ahead there: in a dozen epochs they pay for their caution, and there is little memorising to be saved from. Where the interval of a divergence touches zero, it does so by a hair: three seeds cannot settle more. **Under weak noise the sign can turn**: *sparse-low* on Fashion-MNIST has all three behind cross-entropy.
 #
 # ### Exercise 2 ★: A paired difference, or none
 #
@@ -433,7 +466,7 @@ table_figure("clean")
 # %% [markdown]
 # On MNIST next to nothing. On Fashion-MNIST in a dozen epochs two to three points; the paper, with more epochs, prints less than half a point. A bounded objective learns the last, hardest examples slowly.
 #
-# The paper's correction with the true $T$ has three tables of its own. We have run the cells that decide, under sparse-high on MNIST and Fashion-MNIST: it is worse than none there, and [notebook 09](09_bias_correction.ipynb) says why and has the corrections that work.
+# The paper's correction with the true $T$ has three tables of its own. We have run the cells that decide, under sparse-high on MNIST and Fashion-MNIST: it does not help there, on MNIST it is worse than none, and [notebook 09](09_bias_correction.ipynb) says why and has the corrections that work.
 #
 # ## 8 The figure
 #
@@ -579,13 +612,23 @@ claim(
 )
 crossed = [name for name in DIVERGENCES if divergence(name).printed_decreasing]
 claim(
-    "on Fashion-MNIST the three crossed out beat cross-entropy in those two rows, too",
+    "on Fashion-MNIST the three crossed out lie above cross-entropy in those two rows, too",
     strong[crossed].gt(strong["ce"], axis=0).all(axis=None),
 )
 best = fashion["ours"][list(DIVERGENCES)].idxmax(axis=1)
 claim(
-    "squared Hellinger leads the divergences there in every row but uniform-high",
+    "squared Hellinger has the highest number of the divergences there in every row but uniform-high",
     best.drop("uniform-high").eq("squared-hellinger").all(),
+)
+rows = ten.loc["fashion-mnist"]
+beaten = [
+    name
+    for name in DIVERGENCES
+    if paired_difference(rows["squared-hellinger"], rows[name]).verdict == "ahead"
+]
+claim(
+    "over the five rows without sparse-high it is ahead of total variation, Pearson, KL and Jeffrey, and of no other",
+    sorted(beaten) == ["jeffrey", "kl", "pearson", "tv"],
 )
 strongest = ten.loc[ten.index.get_level_values("noise").isin(strong.index)]
 claim(
@@ -603,7 +646,11 @@ claim(
 # Cells with three seeds, and ranks:
 
 # %% tags=["claim", "nbval-check-output", "fold"]
-small = {cell: gap for cell, gap in by_cell.items() if "mnist" in cell[0]}
+small = {
+    cell: gap
+    for cell, gap in by_cell.items()
+    if "mnist" in cell[0] and cell[1] in STRONG
+}
 claim(
     "three seeds of the two strong noises: all three divergences are above cross-entropy in each of four cells, Jensen-Shannon ahead in all",
     len(small) == 28
@@ -615,8 +662,43 @@ claim(
     all(gap.verdict != "ahead" for cell, gap in small.items() if cell[2] not in three),
 )
 claim(
+    "under sparse-low on Fashion-MNIST all three are behind cross-entropy",
+    all(by_cell["fashion-mnist", "sparse-low", m].verdict == "behind" for m in three),
+)
+claim(
     "twelve settings tell four methods apart from the best",
     len(both) == 12 and len(told_apart) == 4,
+)
+
+# %% [markdown]
+# Where we are lower:
+
+# %% tags=["claim", "nbval-check-output", "fold"]
+usual = lower.query("noise != 'sparse-high'")
+claim(
+    "sparse-high aside, no cell of a divergence is low because of the rule that chose its epoch",
+    not usual["why"].eq("epoch").any()
+    and (usual["oracle"] - usual["ours"]).mean() < -0.1 * usual["gap"].mean(),
+)
+claim(
+    "each of those that were trained longer then reaches the paper's mean, less 0.3 points",
+    usual.loc[usual["longer"].notna(), "why"].eq("budget").all()
+    and usual["longer"].notna().sum() >= 5,
+)
+on_labels = usual.query("mode == 'laptop'").groupby(["dataset", "released"])["gap"]
+on_labels = on_labels.mean().unstack().dropna()
+claim(
+    "on the authors' own labels they are as low as on ours, within half a point",
+    len(on_labels) == 2 and on_labels.diff(axis=1).abs().max(axis=None) < 0.5,
+)
+claim(
+    "under sparse-high the paper's means on MNIST are above the ceiling wherever we are lower, and on Fashion-MNIST below it",
+    lower.query("dataset == 'mnist' and noise == 'sparse-high'")["why"]
+    .eq("ceiling")
+    .all()
+    and lower.query("dataset == 'fashion-mnist' and noise == 'sparse-high'")["paper"]
+    .lt(50)
+    .all(),
 )
 
 # %% [markdown]
@@ -643,8 +725,9 @@ claim(
 # %% [markdown]
 # ## Summary
 # - With the paper's own recipe the numbers of total variation on MNIST come out again, to half a point, sparse-high aside; those of the divergences on Fashion-MNIST, too, or better.
-# - In a dozen epochs the divergences win where the noise is strong and lose a little where it is weak. Over all settings squared Hellinger is ahead of cross-entropy; most of the others tie. With three seeds under the two strongest noises, Jensen-Shannon is ahead in every cell.
-# - The three that the paper crosses out are among the best, trained with an activation that increases.
+# - In a dozen epochs the divergences lie above cross-entropy where the noise is strong, and a little below it where it is weak. Over all settings squared Hellinger is ahead of cross-entropy; most of the others tie. With three seeds under the two strongest noises, Jensen-Shannon is ahead in every cell.
+# - Where our divergences stay below the printed means, the budget explains it, and not the rule for the epoch or the draw of the labels; the cells of sparse-high aside.
+# - The three that the paper crosses out, trained with an activation that increases, cannot be told from the best by their ranks.
 # - A table should say for every number: the rule that chose the epoch, the seeds, the spread, and the budget.
 #
 # ## Further reading

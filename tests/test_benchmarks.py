@@ -102,3 +102,34 @@ def test_minutes_are_read_off_the_history_of_a_run(bench, monkeypatch):
     assert table["milliseconds"].tolist()[:2] == [60_000, 120_000]
     assert table["ratio"].tolist()[:2] == [0.333, 0.667]
     assert table["milliseconds"].isna().tolist() == [False, False, True]  # 90 % were not reached
+
+
+def test_other_ways_to_take_a_step(bench, monkeypatch, tmp_path):
+    """Without a compiler and without other processes, which are tried where the table is made."""
+    monkeypatch.setenv("FDIV_DATA", str(tmp_path / "nothing"))
+    monkeypatch.setenv("FDIV_OFFLINE", "1")
+    monkeypatch.setattr(bench.torch, "compile", lambda model: model)
+    monkeypatch.setattr(bench, "side_by_side", lambda rounds: pd.DataFrame())
+    shape = bench.mnist_or_its_shape()[0]
+    few = dataclasses.replace(
+        shape, train_images=shape.train_images[:2000], train_labels=shape.train_labels[:2000]
+    )
+    monkeypatch.setattr(bench, "mnist_or_its_shape", lambda: (few, "random pixels"))
+    monkeypatch.setattr(bench, "noisy_split", functools.partial(bench.noisy_split, validation=200))
+    threads = torch.get_num_threads()
+    table = bench.ways(rounds=1).set_index("variant")
+    assert torch.get_num_threads() == threads
+    assert table["question"].nunique() == 2
+    assert "compiled, logits off by 0e+00" in table.index
+    assert table.loc["as it is, one thread", "ratio"] == table.loc["a tenth of its steps", "ratio"] == 1
+    assert (table["milliseconds"] > 0).all()
+
+
+def test_one_worker_takes_its_steps_between_two_barriers(bench):
+    waited, threads = [], torch.get_num_threads()
+    barriers = [types.SimpleNamespace(wait=lambda name=name: waited.append(name)) for name in "se"]
+    try:
+        bench._worker(1, 1, *barriers)
+    finally:
+        torch.set_num_threads(threads)
+    assert waited == ["s", "e"]

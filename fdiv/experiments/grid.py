@@ -165,8 +165,13 @@ def read_file(path: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def fields_of(texts: Sequence[str]) -> dict[str, list[str]]:
+def fields_of(
+    texts: Sequence[str], fields: Sequence[str] = FIELDS, what: str = "field of a run"
+) -> dict[str, list[str]]:
     """Return ``field=a,b`` as a mapping from fields to their values; of a field given twice, to all of them.
+
+    fields: those there are.
+    what: the noun for one of them in an error message.
 
     >>> fields_of(["method=tv", "seed=1,2", "Method=js"])
     {'method': ['tv', 'js'], 'seed': ['1', '2']}
@@ -176,7 +181,7 @@ def fields_of(texts: Sequence[str]) -> dict[str, list[str]]:
         name, equals, value = text.partition("=")
         if not equals:
             raise ValueError(f"{text!r} is not of the form field=value, such as method=tv,js")
-        values.setdefault(choose("field of a run", name, FIELDS), []).extend(value.split(","))
+        values.setdefault(choose(what, name, fields), []).extend(value.split(","))
     return values
 
 

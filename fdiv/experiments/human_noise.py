@@ -9,18 +9,15 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
-import pandas as pd
 import torch
 from torch import Tensor
 
 from fdiv import noise
 from fdiv.datasets import HUMAN, human_labels, load
-from fdiv.experiments.results import provenance
-from fdiv.files import RESULTS, write_text
+from fdiv.experiments.study import Study
 
-__all__ = ["coarse", "flip_auroc", "majority_wrong", "measure", "measured", "measured_T"]
+__all__ = ["STUDY", "coarse", "flip_auroc", "majority_wrong", "measure", "measured", "measured_T"]
 
-FILE = RESULTS / "human_noise.csv"
 FOLDS = 5
 
 
@@ -78,31 +75,26 @@ def majority_wrong(T: np.ndarray) -> float:
     return float(wrong / len(T))
 
 
-def measure() -> pd.DataFrame:
-    """One row per entry of T and kind of labels: CIFAR-10N's five, with both tests and the noise rate.
+def measure(labels: str) -> list[dict[str, float]]:
+    """One row per entry of T, for a kind of CIFAR-10N's labels, with both tests and the noise rate.
 
     ``twin_auroc`` is the test for labels with the same counts from class to class, on images drawn at random.
     """
     data = load("cifar-10")
-    clean, rows = data.train_labels, []
-    for which in HUMAN["cifar-10"]:
-        noisy = human_labels("cifar-10", which, clean=clean)
-        T = noise.noise_card(clean, noisy).realised_T
-        twin = noise.corrupt_exact_counts(clean, T, 0)
-        tests = {
-            "wrong": (clean != noisy).double().mean().item(),
-            "flip_auroc": flip_auroc(data.train_images, clean, noisy),
-            "twin_auroc": flip_auroc(data.train_images, clean, twin),
-        }
-        rows += [
-            {"labels": which, "i": i, "j": j, "T": T[i, j], **tests} for i in range(10) for j in range(10)
-        ]
-    return pd.DataFrame(rows).assign(**provenance())
+    clean = data.train_labels
+    noisy = human_labels("cifar-10", labels, clean=clean)
+    T = noise.noise_card(clean, noisy).realised_T
+    twin = noise.corrupt_exact_counts(clean, T, 0)
+    tests = {
+        "wrong": (clean != noisy).double().mean().item(),
+        "flip_auroc": flip_auroc(data.train_images, clean, noisy),
+        "twin_auroc": flip_auroc(data.train_images, clean, twin),
+    }
+    return [{"i": i, "j": j, "T": T[i, j], **tests} for i, j in product(range(10), repeat=2)]
 
 
-def measured() -> pd.DataFrame:
-    """What ``measure`` found when it was run for this repository."""
-    return pd.read_csv(FILE)
+STUDY = Study("human_noise", [{"labels": which} for which in HUMAN["cifar-10"]], measure)
+measured = STUDY.measured
 
 
 def measured_T(which: str) -> np.ndarray:
@@ -112,5 +104,6 @@ def measured_T(which: str) -> np.ndarray:
 
 
 if __name__ == "__main__":
-    write_text(measure().to_csv(index=False, float_format="%.6g"), FILE)
-    print(measured().pivot_table(["wrong", "flip_auroc", "twin_auroc"], "labels", sort=False))
+    STUDY.command(
+        __doc__, lambda: measured().pivot_table(["wrong", "flip_auroc", "twin_auroc"], "labels", sort=False)
+    )

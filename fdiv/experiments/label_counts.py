@@ -1,14 +1,12 @@
 """How good is the answer to "how many labels are wrong?": tables with known flips, noise of four kinds.
 
 ``python -m fdiv.experiments.label_counts`` cleans each table, compares, and writes to
-data/results/label_counts.csv with its provenance, a row at a time: called again, it does what is left. The
-notebooks read that file.
+data/results/label_counts.csv with its provenance. The notebooks read that file.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
@@ -18,20 +16,17 @@ from sklearn.metrics import roc_auc_score
 
 from fdiv import noise
 from fdiv.datasets import tables
-from fdiv.experiments.results import provenance
-from fdiv.files import RESULTS, write_text
+from fdiv.experiments.study import Study
 from fdiv.learning.cleaning import clean
 from fdiv.learning.estimator import RobustClassifier
 from fdiv.learning.label_errors import rank_label_errors
 
-__all__ = ["corrupted", "coverage", "judge", "measured", "table"]
+__all__ = ["STUDY", "corrupted", "coverage", "judge", "measured", "table"]
 
-FILE = RESULTS / "label_counts.csv"
 SOURCES = ("wine", "breast-cancer", "synthetic", "digits")  # on which how_many.MODEL_ERROR was chosen
 HELD_OUT = ("iris", "imbalanced", "shells")  # and on which it was not
 NOISES = ("symmetric", "pair", "instance", "annotator")
 RATES, SEEDS = (0.05, 0.2, 0.35), (0, 1, 2)
-KEYS = ["table", "noise", "rate", "seed"]
 
 
 def table(name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -84,17 +79,15 @@ def judge(name: str, kind: str, rate: float, seed: int) -> dict[str, float]:
     }
 
 
-def left() -> Iterator[tuple[str, str, float, int]]:
-    """The cases that the file lacks, seed by seed."""
-    done = set(measured()[KEYS].itertuples(index=False, name=None)) if FILE.exists() else set()
-    for seed, name, kind, rate in product(SEEDS, (*SOURCES, *HELD_OUT), NOISES, RATES):
-        if (name, kind, rate, seed) not in done:
-            yield name, kind, rate, seed
-
-
-def measured() -> pd.DataFrame:
-    """What was measured for this repository."""
-    return pd.read_csv(FILE)
+STUDY = Study(
+    "label_counts",
+    [
+        {"table": name, "noise": kind, "rate": rate, "seed": seed}
+        for seed, name, kind, rate in product(SEEDS, (*SOURCES, *HELD_OUT), NOISES, RATES)
+    ],
+    judge,
+)
+measured = STUDY.measured
 
 
 def coverage(sources: Sequence[str] = (*SOURCES, *HELD_OUT)) -> pd.DataFrame:
@@ -109,10 +102,4 @@ def coverage(sources: Sequence[str] = (*SOURCES, *HELD_OUT)) -> pd.DataFrame:
 
 
 if __name__ == "__main__":
-    for case in left():
-        row = dict(zip(KEYS, case, strict=True)) | judge(*case) | provenance()
-        before = [measured()] if FILE.exists() else []
-        write_text(pd.concat([*before, pd.DataFrame([row])]).to_csv(index=False, float_format="%.6g"), FILE)
-        print(*case, row["truth"], f"{row['count']:.0f}", file=sys.stderr, flush=True)
-    for sources in (SOURCES, HELD_OUT):
-        print(coverage(sources).round(3))
+    STUDY.command(__doc__, lambda: pd.concat([coverage(SOURCES), coverage(HELD_OUT)]).round(3))

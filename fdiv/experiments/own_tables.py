@@ -2,34 +2,31 @@
 
 ``python -m fdiv.experiments.own_tables`` takes each table of ``fdiv.datasets.tables``, sets 30 % of the rows
 aside as a clean test set, flips labels of the others in four ways, trains every candidate with three seeds,
-and writes accuracies to data/results/own_tables.csv with their provenance. A cell that is finished is kept in
-runs/own-tables, so that a run goes on where it stopped, and several may share the work. With ``--only auto``
-or ``--tables`` nothing else is trained anew: the other rows stay, each with the commit it is of.
+and writes accuracies to data/results/own_tables.csv with their provenance. With ``--anew method=auto`` only
+``auto`` is trained again: the other rows stay, each with the commit it is of.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import time
 import warnings
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable
+from functools import lru_cache
+from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from fdiv import noise
-from fdiv.datasets.tables import TABLES
-from fdiv.experiments.results import provenance
-from fdiv.files import RESULTS, runs_folder, write_text
+from fdiv.datasets.tables import TABLES, Table
+from fdiv.experiments.study import Study
 from fdiv.learning.columns import Columns
 from fdiv.learning.estimator import RobustClassifier
 from fdiv.learning.recommend import CANDIDATES
 
-__all__ = ["NOISES", "measured", "one_way", "run", "summary"]
+__all__ = ["NOISES", "STUDY", "measured", "noisy_table", "one_way", "summary"]
 
-FILE = RESULTS / "own_tables.csv"
 SEEDS = (0, 1, 2)
 ROWS = 1000  # training rows at most
 Noise = Callable[[np.ndarray, np.ndarray, int, int], np.ndarray]
@@ -57,67 +54,68 @@ NOISES: dict[str, Noise] = {
 }
 
 
-def cell(table: str, kind: str, seed: int, only: str | None = None) -> list[dict[str, object]]:
-    """Train every candidate, or only one, on a noisy table; a row for each."""
+class NoisyTable(NamedTuple):
+    """A table with noisy labels, and rows that were set aside with their clean ones.
+
+    numbers: the columns of ``X`` as a network takes them.
+    """
+
+    X: pd.DataFrame
+    noisy: np.ndarray
+    clean: np.ndarray
+    X_test: pd.DataFrame
+    y_test: np.ndarray
+    numbers: np.ndarray
+
+    def lost(self, predicted: np.ndarray) -> int:
+        """Return how many classes are predicted less than a tenth as often as they occur in the test."""
+        classes = range(max(self.clean.max(), self.y_test.max()) + 1)
+        return sum(int((predicted == k).sum() < (self.y_test == k).sum() / 10) for k in classes)
+
+
+@lru_cache(1)
+def noisy_table(table: Table, kind: str, seed: int, rows: int = ROWS) -> NoisyTable:
+    """Return a table under a kind of noise.
+
+    rows: how many there are to train on, at most; three tenths of all are set aside.
+    """
     from sklearn.model_selection import train_test_split
 
-    X, y = TABLES[table].load()
-    size = min(ROWS, int(0.7 * len(y)))
+    X, y = table.load()
+    size = min(rows, int(0.7 * len(y)))
     X, X_test, y, y_test = train_test_split(X, y, train_size=size, random_state=seed, stratify=y)
-    noisy = NOISES[kind](Columns().fit(X).transform(X), y, int(y.max()) + 1, seed)
-    rows: list[dict[str, object]] = []
-    for name, options in ({"auto": {"loss": "auto"}} | CANDIDATES).items():
-        if only not in (None, name):
-            continue
-        started = time.perf_counter()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # collapses are counted below
-            model = RobustClassifier(random_state=seed, **options).fit(X, noisy)
-        predicted = model.predict(X_test)
-        lost = sum((predicted == k).sum() < (y_test == k).sum() / 10 for k in np.unique(y_test))
-        rows.append(
-            {"table": table, "noise": kind, "seed": seed, "method": name, "chosen": model.chosen_,
-             "accuracy": (predicted == y_test).mean(), "lost_classes": int(lost),
-             "wrong_labels": (noisy != y).mean(), "rows": size, "seconds": time.perf_counter() - started}
-        )  # fmt: skip
-    return rows
+    numbers = Columns().fit(X).transform(X)
+    return NoisyTable(X, NOISES[kind](numbers, y, int(y.max()) + 1, seed), y, X_test, y_test, numbers)
 
 
-def run(
-    tables: Sequence[str],
-    kinds: Sequence[str] = tuple(NOISES),
-    seeds: Sequence[int] = SEEDS,
-    only: str | None = None,
-) -> None:
-    """Train the cells that are not yet there; each is written when it is finished."""
-    now = provenance()
-    (runs_folder() / "own-tables").mkdir(parents=True, exist_ok=True)
-    for seed in seeds:
-        for table in tables:
-            for kind in kinds:
-                path = _place(str(now["commit"]), table, kind, seed, only)
-                if not path.exists():
-                    rows = cell(table, kind, seed, only)
-                    write_text(json.dumps([row | now for row in rows], default=float), path)
-                    shown = {row["method"]: f"{row['accuracy']:.1%}" for row in rows}
-                    print(table, kind, seed, f"({rows[0]['chosen']})", shown, flush=True)
+def train(table: str, kind: str, seed: int, method: str) -> dict[str, object]:
+    """Train a candidate, or what "auto" chooses, on a noisy table."""
+    data = noisy_table(TABLES[table], kind, seed)
+    started = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # collapses are counted below
+        options = {"loss": "auto"} if method == "auto" else CANDIDATES[method]
+        model = RobustClassifier(random_state=seed, **options).fit(data.X, data.noisy)
+    predicted = model.predict(data.X_test)
+    return {
+        "chosen": model.chosen_,
+        "accuracy": (predicted == data.y_test).mean(),
+        "lost_classes": data.lost(predicted),
+        "wrong_labels": (data.noisy != data.clean).mean(),
+        "rows": len(data.X),
+        "seconds": time.perf_counter() - started,
+    }
 
 
-def gather() -> pd.DataFrame:
-    """Return the results with cells of this commit in place of older ones; write them if none is missing."""
-    commit, columns = str(provenance()["commit"]), ["table", "noise", "seed", "method"]
-    paths = sorted((runs_folder() / "own-tables").glob(f"{commit}-*.json"))
-    new = pd.DataFrame([row for path in paths for row in json.loads(path.read_text(encoding="utf-8"))])
-    table = pd.concat([measured(), new] if FILE.exists() else [new], ignore_index=True)
-    table = table.drop_duplicates(columns, keep="last").sort_values(columns, ignore_index=True)
-    if len(table) == len(TABLES) * len(NOISES) * len(SEEDS) * (1 + len(CANDIDATES)):
-        write_text(table.to_csv(index=False, float_format="%.5g"), FILE)
-    return table
-
-
-def measured() -> pd.DataFrame:
-    """Return what ``gather`` wrote when the tables were run for this repository."""
-    return pd.read_csv(FILE)
+STUDY = Study(
+    "own_tables",
+    [
+        {"table": table, "noise": kind, "seed": seed, "method": method}
+        for seed, table, kind, method in product(SEEDS, TABLES, NOISES, ("auto", *CANDIDATES))
+    ],
+    train,
+)
+measured = STUDY.measured
 
 
 def summary(table: pd.DataFrame) -> pd.DataFrame:
@@ -137,23 +135,5 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _place(commit: str, table: str, kind: str, seed: int, only: str | None = None) -> Path:
-    words = [word for word in kind.split() if word != "%"]
-    name = "-".join([commit, table, *words, str(seed), *([only] if only else [])])
-    return runs_folder() / "own-tables" / f"{name}.json"
-
-
-def main() -> None:
-    """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--tables", nargs="+", default=list(TABLES), help="which tables to run; all by default"
-    )
-    parser.add_argument("--only", choices=["auto", *CANDIDATES], help="train only this one anew")
-    asked = parser.parse_args()
-    run([TABLES.name_of(name) for name in asked.tables], only=asked.only)
-    print(summary(gather()).to_string())
-
-
 if __name__ == "__main__":
-    main()
+    STUDY.command(__doc__, lambda: summary(measured()).to_string())

@@ -19,6 +19,7 @@ of MODE, dataset's family and method's family.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -293,6 +294,51 @@ QUICK_PAIRS_DF = replace(  # with a hundred classes a divergence loses many of t
 QUICK_PAIRS_DMI = replace(QUICK_PAIRS_DF, schedule=((12, 1e-4),), batch_size=1000)
 QUICK_PAIRS_WARM = replace(QUICK_PAIRS_DF, batch_size=256, warm_up_method="ratio")
 
+# ------------------------------------------------------------------ frozen features
+
+FEATURES = Recipe(
+    model="mlp-head",
+    schedule=((8, 1e-3), (4, 2e-4)),
+    batch_size=512,
+    source="ours: a small net on frozen features, 12 epochs",
+)
+FEATURES_WARM_UP = replace(FEATURES, schedule=((4, 1e-3),), source="ours: 4 epochs on frozen features")
+FEATURES_DMI = replace(
+    FEATURES,
+    schedule=((8, 1e-4),),
+    warm_up=FEATURES_WARM_UP,
+    source="ours: on frozen features, 4 epochs of cross-entropy, then 8 of DMI, ten times slower",
+)
+FEATURES_WARM = replace(
+    FEATURES,
+    schedule=((8, 2e-4),),
+    warm_up=FEATURES_WARM_UP,
+    warm_up_method="ratio",
+    source="ours: on frozen features, 4 epochs of the ratio rule, then 8 of the method in small steps",
+)
+
+# ------------------------------------------------------------------ the user's own pictures
+
+OWN = Recipe(
+    model="cifar-net",
+    schedule=((10, 1e-3), (5, 2e-4)),
+    batch_size=64,
+    mean=(0.45,),
+    std=(0.25,),
+    source="ours: a small convolutional net for pictures of any kind, 15 epochs",
+)
+OWN_WARM_UP = replace(OWN, schedule=((6, 1e-3),), source="ours: 6 epochs of OWN")
+OWN_WARM = replace(
+    OWN,
+    schedule=((9, 2e-4),),
+    warm_up=OWN_WARM_UP,
+    warm_up_method="ratio",
+    source="ours: OWN after the ratio rule",
+)
+OWN_DMI = replace(
+    OWN, schedule=((9, 1e-4),), batch_size=256, warm_up=OWN_WARM_UP, source="ours: OWN, then DMI"
+)
+
 # ------------------------------------------------------------------ which of them
 
 Recipes = dict[str, Recipe]
@@ -300,14 +346,18 @@ REST = "df"  # the family of a method that the family of a dataset does not name
 FORWARD = "forward"  # a divergence with correction="forward", where it has a recipe of its own
 
 
+def _throughout(one: Recipe, change: Callable[[Recipe], Recipe]) -> Recipe:
+    """Return ``one`` with a change, which its warm-up has, too."""
+    warm_up = one.warm_up and _throughout(one.warm_up, change)
+    return replace(change(one), warm_up=warm_up)
+
+
 def _cifar100(recipes: Recipes) -> Recipes:
     """Return the same recipes with the pixels of CIFAR-100."""
-
-    def on_cifar100(one: Recipe) -> Recipe:
-        warm_up = one.warm_up and on_cifar100(one.warm_up)
-        return replace(one, warm_up=warm_up, **CIFAR100_PIXELS)
-
-    return {method: on_cifar100(one) for method, one in recipes.items()}
+    return {
+        method: _throughout(one, lambda stage: replace(stage, **CIFAR100_PIXELS))
+        for method, one in recipes.items()
+    }
 
 
 def _longer_warm_up(recipes: Recipes) -> Recipes:
@@ -341,6 +391,7 @@ RECIPES: dict[str, dict[str, Recipes]] = {
             "warm": QUICK_PAIRS_WARM,
             REST: QUICK_PAIRS_DF,
         },
+        "own": {"dmi": OWN_DMI, "warm": OWN_WARM, REST: OWN},
     },
     "laptop": {
         "mnist": {
@@ -351,6 +402,7 @@ RECIPES: dict[str, dict[str, Recipes]] = {
         },
         "cifar-10": _LAPTOP_CIFAR,
         "cifar-100": _cifar100(_LAPTOP_CIFAR | {"dmi": LAPTOP_CIFAR100_DMI}),
+        "features": {"dmi": FEATURES_DMI, "warm": FEATURES_WARM, REST: FEATURES},
     },
     "paper": {
         "mnist": {
@@ -430,7 +482,8 @@ def recipe(
     if variant == "long":
         if mode != "laptop":
             raise ValueError(f"variant {variant!r} concerns only MODE 'laptop', not {mode!r}")
-        return _longer(recipe(dataset, method, mode, correction=correction, clean=clean))
+        base = recipe(dataset, method, mode, correction=correction, clean=clean)
+        return _throughout(base, _longer)
     if variant in CHANGES:
         base = recipe(dataset, method, mode, correction=correction, clean=clean)
         return replace(base, **CHANGES[variant], source=f"{base.source}; {VARIANTS[variant]}")
@@ -439,7 +492,11 @@ def recipe(
     if entry.recipes not in RECIPES[mode]:
         have = " or ".join(f"MODE {m!r}" for m in MODES if m == "quick" or entry.recipes in RECIPES[m])
         raise ValueError(f"{entry.name} has no recipe for MODE {mode!r}: choose {have}")
-    recipes = {name: _with_model(one, entry.model) for name, one in RECIPES[mode][entry.recipes].items()}
+    recipes, model = RECIPES[mode][entry.recipes], entry.model
+    if model is not None:
+        recipes = {
+            name: _throughout(one, lambda stage: replace(stage, model=model)) for name, one in recipes.items()
+        }
     if correction == "forward" and FORWARD in recipes:
         return recipes[FORWARD]
     if correction in ("exact", "forward"):
@@ -450,21 +507,10 @@ def recipe(
     return recipes.get(row.recipe, recipes[REST])
 
 
-def _with_model(one: Recipe, model: str | None) -> Recipe:
-    """Return ``one`` with another network, in its warm-up too."""
-    if model is None:
-        return one
-    return replace(one, model=model, warm_up=one.warm_up and replace(one.warm_up, model=model))
-
-
 def _longer(one: Recipe) -> Recipe:
-    """Return ``one`` with ``LONGER`` times the epochs at each rate, in its warm-up too."""
-    return replace(
-        one,
-        schedule=tuple((LONGER * epochs, rate) for epochs, rate in one.schedule),
-        warm_up=one.warm_up and _longer(one.warm_up),
-        source=f"{one.source}; {LONGER} times as long",
-    )
+    """Return ``one`` with ``LONGER`` times the epochs at each rate."""
+    schedule = tuple((LONGER * epochs, rate) for epochs, rate in one.schedule)
+    return replace(one, schedule=schedule, source=f"{one.source}; {LONGER} times as long")
 
 
 def _forward(one: Recipe) -> Recipe:
@@ -475,51 +521,3 @@ def _forward(one: Recipe) -> Recipe:
         warm_up_method="pearson-logit",
         source="ours: a warm-up with Pearson on logits, then the method",
     )
-
-
-# ------------------------------------------------------------------ frozen features
-
-FEATURES = Recipe(
-    model="mlp-head",
-    schedule=((8, 1e-3), (4, 2e-4)),
-    batch_size=512,
-    source="ours: a small net on frozen features, 12 epochs",
-)
-FEATURES_WARM_UP = replace(FEATURES, schedule=((4, 1e-3),), source="ours: 4 epochs on frozen features")
-FEATURES_DMI = replace(
-    FEATURES,
-    schedule=((8, 1e-4),),
-    warm_up=FEATURES_WARM_UP,
-    source="ours: on frozen features, 4 epochs of cross-entropy, then 8 of DMI, ten times slower",
-)
-FEATURES_WARM = replace(
-    FEATURES,
-    schedule=((8, 2e-4),),
-    warm_up=FEATURES_WARM_UP,
-    warm_up_method="ratio",
-    source="ours: on frozen features, 4 epochs of the ratio rule, then 8 of the method in small steps",
-)
-RECIPES["laptop"]["features"] = {"dmi": FEATURES_DMI, "warm": FEATURES_WARM, REST: FEATURES}
-
-# ------------------------------------------------------------------ the user's own pictures
-
-OWN = Recipe(
-    model="cifar-net",
-    schedule=((10, 1e-3), (5, 2e-4)),
-    batch_size=64,
-    mean=(0.45,),
-    std=(0.25,),
-    source="ours: a small convolutional net for pictures of any kind, 15 epochs",
-)
-OWN_WARM_UP = replace(OWN, schedule=((6, 1e-3),), source="ours: 6 epochs of OWN")
-OWN_WARM = replace(
-    OWN,
-    schedule=((9, 2e-4),),
-    warm_up=OWN_WARM_UP,
-    warm_up_method="ratio",
-    source="ours: OWN after the ratio rule",
-)
-OWN_DMI = replace(
-    OWN, schedule=((9, 1e-4),), batch_size=256, warm_up=OWN_WARM_UP, source="ours: OWN, then DMI"
-)
-RECIPES["quick"]["own"] = {"dmi": OWN_DMI, "warm": OWN_WARM, REST: OWN}

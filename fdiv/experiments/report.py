@@ -91,9 +91,9 @@ def report(runs: pd.DataFrame | None = None) -> str:
     return "\n".join(parts)
 
 
-def headline(runs: pd.DataFrame | None = None) -> str:
+def headline() -> str:
     """Return the one table of the README: the two strongest noises of the paper, in MODE laptop."""
-    runs = our_accuracies() if runs is None else runs
+    runs = our_accuracies()
     runs = titled(runs[(runs["mode"] == "laptop") & (runs["variant"] == "paper")])
     pairs = [
         (noise, dataset)

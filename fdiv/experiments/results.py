@@ -225,7 +225,7 @@ def provenance() -> dict[str, Any]:
     }
 
 
-def collect(folder: str | os.PathLike, name: str = "accuracies") -> pd.DataFrame:
+def collect(folder: str | os.PathLike) -> pd.DataFrame:
     """Put every ``result.json`` below ``folder`` into data/results, in place of an older row of the same run.
 
     All or nothing: a file that is not whole, a value that cannot be, and two files that disagree about a run
@@ -243,7 +243,7 @@ def collect(folder: str | os.PathLike, name: str = "accuracies") -> pd.DataFrame
             )
     if not found:
         raise ValueError(f"no result.json lies below {folder}")
-    path = RESULTS / f"{name}.csv"
+    path = RESULTS / "accuracies.csv"
     path.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(path.with_name(f".{path.name}.lock")):
         before = [read_table(path)] if path.exists() else []

@@ -23,19 +23,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise, product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
-from filelock import FileLock
 from torch import Tensor
 
 from fdiv.datasets import NoisySplit, noisy_data
-from fdiv.experiments.results import accuracy_column, provenance
+from fdiv.experiments.results import accuracy_column, our_accuracies
 from fdiv.experiments.statistics import paired_difference
-from fdiv.files import RESULTS, write_text
+from fdiv.experiments.study import Study
+from fdiv.learning import runs
 from fdiv.learning.methods import METHODS, build_loss, paper_methods
 from fdiv.learning.modern import label_wave
 from fdiv.learning.training import label_shares
@@ -52,6 +51,7 @@ __all__ = [
     "PAPER_NOISES",
     "PARTS",
     "RULES",
+    "STUDY",
     "THEN",
     "TITLES",
     "Budget",
@@ -61,20 +61,17 @@ __all__ = [
     "compare",
     "conclusions",
     "measured",
-    "run",
+    "on_images",
     "table",
     "tied_with_the_best",
     "verdicts",
 ]
 
-FILE = RESULTS / "then_and_now.csv"
 SEEDS = 5
-RULES = {
-    "last": "the last epoch",
-    "noisy-accuracy": "best accuracy on noisy validation labels",
-    "noisy-objective": "best value of its own objective on noisy validation labels, the paper's rule",
+RULES = {  # those of every run, and two more
+    **runs.RULES,
     "label-wave": "the first valley of changed predictions on the training set, no label looked at",
-    "oracle": "best accuracy on clean test labels: nobody could choose so",
+    runs.ORACLE: "best accuracy on clean test labels: nobody could choose so",
 }
 # The losses that came after the paper, beside what they are compared with.
 STRONG, FORWARD = "strong-ce", "kl-forward"
@@ -94,6 +91,8 @@ FIELD_NOISES = (
     "instance-0.4",
 )
 HUMAN_NOISES = ("human-aggregate", "human-random-1", "human-worse")
+IMAGES, IMAGE_NOISES = ("mnist", "fashion-mnist"), ("uniform-high", "random-0.7", "sparse-high")
+IMAGE_METHODS = ("ce", "ratio", "pl", "tv", "js", "kl", *NOW)
 CROSSED_NOISES = ("uniform-0.4", "uniform-0.6", "asymmetric-0.4", "human-worse")
 AVERAGE = 0.99  # of the running mean of the weights that a strong cross-entropy is judged by
 START = 0.25  # share of the epochs for which some methods are preceded by another one
@@ -401,47 +400,20 @@ def _share(hits: Tensor) -> np.ndarray:
 # ---------------------------------------------------------------------- the study
 
 
-def run(cells: Sequence[Cell], path: Path = FILE, seeds: Sequence[int] = tuple(range(SEEDS))) -> None:
-    """Train the cells that ``path`` does not have yet, and add a row per seed to it after each.
-
-    A cell without the accuracy of some rule, as one from before that rule was thought of, is trained anew.
-    Several processes may add to one file. One that was stopped goes on with the next cell that is missing.
-
-    path: a CSV file, made if it is not there.
-    """
-    for number, cell in enumerate(cells, 1):
-        known = measured(path)
-        own = known[_of(known, cell)].reindex(columns=list(map(accuracy_column, RULES)))
-        if len(own) and own.notna().all(axis=None):
-            continue
-        rows = _trained(cell, seeds)
-        with FileLock(f"{path}.lock"):
-            before = measured(path)
-            everything = pd.concat([before[~_of(before, cell)], rows], ignore_index=True)[list(rows)]
-            write_text(everything.to_csv(index=False, float_format="%.5g"), path)
-        best = rows["accuracy_noisy_accuracy"]
-        print(f"{number}/{len(cells)} {cell} {best.mean():.3f} in {rows['seconds'].sum():.1f} s", flush=True)
-
-
-def _of(rows: pd.DataFrame, cell: Cell) -> pd.Series:
-    """Return which rows are of the cell."""
-    return (rows.reindex(columns=list(vars(cell))) == pd.Series(vars(cell))).all(axis=1)
-
-
-def _trained(cell: Cell, seeds: Sequence[int]) -> pd.DataFrame:
-    """Return a row per seed: the cell, the accuracy of each rule, and where it ran."""
-    budget, started = BUDGETS[cell.budget], time.perf_counter()
-    split = _split(budget.dataset, cell.noise)
+def train(*names: str) -> list[dict[str, Any]]:
+    """Train all seeds of a cell; return a row per seed with the accuracy of each rule."""
+    cell, seeds, started = Cell(*names), tuple(range(SEEDS)), time.perf_counter()
+    split = _split(BUDGETS[cell.budget].dataset, cell.noise)
     T, how = None, METHODS[cell.method].estimate if cell.method in METHODS else None
     if how or cell.method == FORWARD:
-        T = _estimates(cell.budget, cell.noise, cell.decay, tuple(seeds), how or "anchor-count")
-    history, _ = compare(split, cell.method, budget, decay=cell.decay, seeds=seeds, T=T)
+        T = _estimates(cell.budget, cell.noise, cell.decay, seeds, how or "anchor-count")
+    history, _ = compare(split, cell.method, BUDGETS[cell.budget], decay=cell.decay, seeds=seeds, T=T)
     rows = []
     for seed, one in history.groupby("seed"):
         accuracies = {accuracy_column(rule): value for rule, value in chosen(one).items()}
-        rows.append(vars(cell) | {"seed": seed} | accuracies | {"memorised": one["memorised"].iloc[-1]})
+        rows.append({"seed": seed} | accuracies | {"memorised": one["memorised"].iloc[-1]})
     seconds = round((time.perf_counter() - started) / len(rows), 2)
-    return pd.DataFrame(rows).assign(seconds=seconds, **provenance())
+    return [row | {"seconds": seconds} for row in rows]
 
 
 @lru_cache(2)
@@ -461,16 +433,13 @@ def _estimates(budget: str, noise: str, decay: str, seeds: tuple[int, ...], how:
     ]
 
 
-def measured(path: Path = FILE) -> pd.DataFrame:
-    """Return what the study found, a row per cell and seed; empty where it was never run.
-
-    >>> measured(Path("nowhere.csv")).empty
-    True
-    """
-    try:
-        return pd.read_csv(path)
-    except FileNotFoundError:
-        return pd.DataFrame()
+STUDY = Study(
+    "then_and_now",
+    [vars(cell) for cell in dict.fromkeys(cell for cells in PARTS.values() for cell in cells)],
+    train,
+    needs=tuple(map(accuracy_column, RULES)),
+)
+measured = STUDY.measured
 
 
 def table(
@@ -485,13 +454,8 @@ def table(
     >>> table("digits").shape  # doctest: +SKIP
     (7, 20)
     """
-    cells = PARTS[choose("part", part, tuple(PARTS))]
-    column = accuracy_column(choose("rule", rule, tuple(RULES)))
-    wanted = pd.DataFrame([vars(cell) for cell in cells]).assign(decay=decay).drop_duplicates()
-    rows = measured().merge(wanted, on=list(wanted)).assign(percent=lambda t: 100 * t[column])
-    found = rows.pivot_table("percent", "noise", "method", aggfunc=statistic, sort=False)
-    noises = [noise for noise in dict.fromkeys(wanted["noise"]) if noise in found.index]
-    return found.loc[noises, [name for name in dict.fromkeys(wanted["method"]) if name in found]]
+    seeds = _by_seed(part, rule, decay).groupby("noise", sort=False)
+    return seeds.agg(statistic).dropna(how="all").dropna(axis=1, how="all")
 
 
 # What was published, as points between two methods: the claim, first and second method, noise, the rule by
@@ -526,17 +490,13 @@ def verdicts(part: str = "features") -> pd.DataFrame:
     >>> verdicts().columns[:3].tolist()  # doctest: +SKIP
     ['claim', 'noise', 'epoch']
     """
-    rows, ours = [], measured()
-    ours = ours[(ours["budget"] == part) & (ours["decay"] == "l2")]
+    rows = []
+    by_rule = {rule: _by_seed(part, rule) for rule in {row[4] for row in PUBLISHED}}
     for claim, first, second, noise, rule, published in PUBLISHED:
-        column = accuracy_column(rule)
-        pairs = [
-            ours[(ours["method"] == name) & (ours["noise"] == noise)].set_index("seed")[column]
-            for name in (first, second)
-        ]
-        if any(pair.empty for pair in pairs):
+        seeds = by_rule[rule]
+        if noise not in seeds.index or not {first, second} <= set(seeds):
             continue
-        gap = paired_difference(*(100 * pair.sort_index() for pair in pairs))
+        gap = paired_difference(seeds.loc[noise, first], seeds.loc[noise, second])
         same = gap.mean * published > 0
         verdict = "tied" if gap.verdict == "tied" else "agrees" if same else "the other way"
         rows.append(
@@ -562,16 +522,14 @@ def tied_with_the_best(means: pd.DataFrame, part: str, rule: str = "noisy-accura
     >>> tied_with_the_best(table("digits"), "digits")  # doctest: +SKIP
     {'uniform-0.2': ['logit-clip'], ...}
     """
-    column, tied = accuracy_column(rule), {}
-    ours = measured()
-    ours = ours[(ours["budget"] == PARTS[part][0].budget) & (ours["decay"] == "l2")]
+    seeds, tied = _by_seed(part, rule), {}
     for noise, row in means.iterrows():
-        seeds = ours[ours["noise"] == noise].pivot(index="seed", columns="method", values=column)
+        here = seeds.loc[noise]
         best = row.idxmax()
         tied[str(noise)] = [
             name
             for name in row.sort_values(ascending=False).index
-            if name == best or paired_difference(seeds[best], seeds[name]).verdict == "tied"
+            if name == best or paired_difference(here[best], here[name]).verdict == "tied"
         ]
     return tied
 
@@ -590,15 +548,50 @@ def against(part: str = "paper", rule: str = "noisy-objective", *, other: str = 
     >>> against("paper").query("method == 'tv' and verdict == 'ahead'")["noise"].tolist()  # doctest: +SKIP
     ['uniform-low', 'uniform-high', ...]
     """
-    seeds, rows = _by_seed(part, rule), []
-    for noise in dict.fromkeys(seeds.index.get_level_values("noise")):
-        here = seeds.loc[noise].dropna(axis=1, how="all")
-        for method in here:
-            gap = paired_difference(here[method], here[other])
-            one = {"noise": noise, "method": method, "mean": here[method].mean(), "std": here[method].std()}
-            own = {"gap": gap.mean, "low": gap.low, "high": gap.high, "verdict": gap.verdict}
-            rows.append(one | {"seeds": int(here[method].count())} | own)
-    return pd.DataFrame(rows)
+    seeds = _by_seed(part, rule)
+    noises = dict.fromkeys(seeds.index.get_level_values("noise"))
+    return pd.concat([_against(seeds.loc[noise], other).assign(noise=noise) for noise in noises])
+
+
+def _against(seeds: pd.DataFrame, other: str) -> pd.DataFrame:
+    """Return a row for each method of one cell.
+
+    seeds: a row per seed, a column per method, in percent.
+    """
+    rows = []
+    for method, own in seeds.dropna(axis=1, how="all").items():
+        row: dict[str, Any] = {"method": method, "mean": own.mean(), "std": own.std(), "seeds": own.count()}
+        if (own - seeds[other]).notna().any():
+            gap = paired_difference(own, seeds[other])
+            row |= {"gap": gap.mean, "low": gap.low, "high": gap.high, "verdict": gap.verdict}
+        rows.append(row)
+    return pd.DataFrame(rows, columns=["method", "mean", "std", "seeds", "gap", "low", "high", "verdict"])
+
+
+def on_images(rule: str = "noisy-accuracy", *, other: str = "ce") -> pd.DataFrame:
+    """Return what these methods reach on MNIST and Fashion-MNIST themselves, in MODE laptop.
+
+    There the paper's network is trained for a dozen epochs on 50 000 images, without decay. A row per
+    dataset, noise and method with the columns of ``against``; what has not been run has no row. Of one seed
+    alone there is no interval, and the verdict is "tied".
+
+    rule: "last", "noisy-accuracy", "noisy-objective" or "oracle".
+    other: the method to compare with.
+
+    >>> found = on_images().query("noise == 'uniform-high' and method == 'tv'")
+    >>> found["dataset"].tolist(), bool(found["seeds"].min() >= 3)
+    (['mnist', 'fashion-mnist'], True)
+    """
+    column, rows = accuracy_column(rule), []
+    runs = our_accuracies().query("mode == 'laptop' and variant == 'paper' and correction == 'none'")
+    runs = runs[runs["method"].isin(IMAGE_METHODS) & (runs["transition"] == "estimated")]
+    for dataset, noise in product(IMAGES, IMAGE_NOISES):
+        here = runs[(runs["dataset"] == dataset) & (runs["noise"] == noise)]
+        seeds = 100 * here.pivot(index="seed", columns="method", values=column)
+        if other in seeds:
+            own = _against(seeds[[name for name in IMAGE_METHODS if name in seeds]], other)
+            rows.append(own.assign(dataset=dataset, noise=noise))
+    return pd.concat(rows, ignore_index=True)
 
 
 def conclusions(part: str = "paper", rule: str = "noisy-objective") -> pd.DataFrame:
@@ -668,11 +661,11 @@ def conclusions(part: str = "paper", rule: str = "noisy-objective") -> pd.DataFr
     )
 
 
-def _by_seed(part: str, rule: str) -> pd.DataFrame:
+def _by_seed(part: str, rule: str, decay: str = "l2") -> pd.DataFrame:
     """Return accuracies in percent: a row per noise and seed, a column per method, in the part's order."""
     cells = PARTS[choose("part", part, tuple(PARTS))]
     column = accuracy_column(choose("rule", rule, tuple(RULES)))
-    wanted = pd.DataFrame([vars(cell) for cell in cells]).query("decay == 'l2'")
+    wanted = pd.DataFrame([vars(cell) for cell in cells]).assign(decay=decay).drop_duplicates()
     rows = measured().merge(wanted, on=list(wanted))
     found = 100 * rows.pivot(index=["noise", "seed"], columns="method", values=column)
     noises = [noise for noise in dict.fromkeys(wanted["noise"]) if noise in found.index.levels[0]]
@@ -682,4 +675,4 @@ def _by_seed(part: str, rule: str) -> pd.DataFrame:
 if __name__ == "__main__":
     torch.set_num_threads(1)
     for name in sys.argv[1:] or PARTS:
-        run(PARTS[choose("part", name, tuple(PARTS))])
+        STUDY.run([vars(cell) for cell in PARTS[choose("part", name, tuple(PARTS))]])

@@ -13,33 +13,39 @@ label it has seen. One likelihood then says how many labels are wrong, which, an
 from __future__ import annotations
 
 import hashlib
+import os
 import re
+import secrets
 import tempfile
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 import pandas as pd
 from tqdm.auto import tqdm
 
-from fdiv.arrays import refuse_mask
+import fdiv
+from fdiv.arrays import as_probabilities, log, refuse_mask, whole
 from fdiv.datasets import own
 from fdiv.datasets.images import ImageFiles
-from fdiv.device import is_watched
+from fdiv.device import TRAINING, is_watched
 from fdiv.files import cache_folder, replacing
-from fdiv.names import printable
+from fdiv.names import cut, printable
 from fdiv.noise.how_many import WrongLabels, from_logits
 
 LOPSIDED = 2.0  # from here on, the most frequent label against the rarest, total variation errs too often
 WARM_UP = 20  # epochs of cross-entropy, without which a class of a hundredth of the labels is never learnt
 DOUBTFUL = 0.6  # models that agree with fewer labels may have learnt nothing
 TRAINED_ON = 50_000  # rows of a fold; more would take long and tell little more about the labels
+FEWEST = 20  # of them of each class, where it has so many
 SURE = 0.95
 TEXTS = ("shown", "given", "suggested")
-FORMULA, NUMBER = re.compile(r"[=@+\-\t\r]."), re.compile(r"[+-]?[\d.,]+([eE][+-]?\d+)?")
+FORMULA, NUMBER = re.compile(r"\s*[=@+\-＝＠＋－].", re.DOTALL), re.compile(r"[+-]?[\d.,]+([eE][+-]?\d+)?")
 TABLE, PAGE = "label_errors.csv", "label_errors.html"
 
 
@@ -71,11 +77,11 @@ class CleaningReport:
 
     def look_next(self, n: int = 20) -> pd.DataFrame:
         """Return the labels to re-annotate next: where the best guess is least sure, given or suggested."""
-        return self.labels.sort_values("look").head(n)
+        return self.labels.sort_values("look").head(whole("n", n, 0))
 
     def __str__(self) -> str:
         name, labels, wrong = self.per_class.loc[0, ["class", "labels", "wrong"]]
-        worst = f"Worst is the label {name!r}: about {wrong:.0f} of its {labels} seem to be wrong."
+        worst = f"Worst is the label {cut(name)!r}: about {wrong:.0f} of its {labels} seem to be wrong."
         notes = [f"Note: {printable(note)}." for note in self.notes]
         return "\n".join([f"{self.wrong}.", *([worst] if wrong >= 0.5 else []), *notes])
 
@@ -87,12 +93,18 @@ class CleaningReport:
         """
         from fdiv.learning.cleaning_page import page
 
-        table, html = free_names(writable(folder))
+        folder = writable(folder)
         labels = self.labels.assign(**{name: self.labels[name].map(inert) for name in TEXTS})
-        with replacing(html) as new_page, replacing(table) as new_table:
-            text = labels.to_csv(index=False, float_format="%.4f")
-            new_table.write_text(text, encoding="utf-8", newline="\n")
-            new_page.write_text(page(self), encoding="utf-8", newline="\n")
+        text, shown = labels.to_csv(index=False, float_format="%.4f"), page(self)
+        table, html = free_names(folder)
+        try:
+            with replacing(html) as new_page, replacing(table) as new_table:
+                new_table.write_text(text, encoding="utf-8", newline="\n")
+                new_page.write_text(shown, encoding="utf-8", newline="\n")
+        except BaseException:
+            table.unlink(missing_ok=True)
+            html.unlink(missing_ok=True)
+            raise
         return table, html
 
 
@@ -103,15 +115,15 @@ def writable(folder: str | Path) -> Path:
     >>> writable(Path(tempfile.mkdtemp(), "new")).name
     'new'
     """
-    folder = Path(folder).expanduser()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder) as file:
+        place = Path(folder).expanduser()
+        place.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=place) as file:
             file.write(b"a report comes here")
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RuntimeError) as error:
         why = getattr(error, "strerror", None) or error
-        raise ValueError(f"nothing can be written to {folder} ({why}): choose another folder") from None
-    return folder
+        raise ValueError(f"nothing can be written to {cut(folder)} ({why}): choose another folder") from None
+    return place
 
 
 def inert(text: str) -> str:
@@ -124,16 +136,19 @@ def inert(text: str) -> str:
 
 
 def free_names(folder: Path) -> tuple[Path, Path]:
-    """Return the paths of a table and a page that are not there yet.
+    """Return the paths of a table and a page that are not there; the table is now, so that nobody else takes
+    the names.
 
-    >>> free_names(Path("no-such-folder"))[0].name
+    >>> free_names(Path(tempfile.mkdtemp()))[0].name
     'label_errors.csv'
     """
     for number in range(1, 10_000):
         suffix = "" if number == 1 else f"_{number}"
         table, html = (folder / name.replace(".", f"{suffix}.") for name in (TABLE, PAGE))
-        if not table.exists() and not html.exists():
-            return table, html
+        with suppress(FileExistsError):
+            if not os.path.lexists(html):
+                table.touch(exist_ok=False)
+                return table, html
     raise ValueError(f"{folder} holds ten thousand reports: delete some")
 
 
@@ -177,7 +192,10 @@ def clean(
     X, notes = _numbers(read, progress)
     notes = [*read.notes, *notes, *_copies(X, read.labels)]
     names, y = np.unique(read.labels, return_inverse=True)
-    folds = _checked_folds(folds, y, notes)
+    rarest = int(np.bincount(y).min())
+    if whole("folds", folds, 2) > rarest:
+        notes.append(f"there are {rarest} folds, as many as the rarest class has labels, instead of {folds}")
+    folds = min(int(folds), rarest)
     logits = _out_of_sample(X, y, len(names), estimator, folds, seed, progress, resume, notes)
     notes += _doubts(logits, y, names)
     wrong = from_logits(logits, y, seed=seed)
@@ -198,7 +216,11 @@ def _read(data: Any, labels: Any, label: str | None) -> own.OwnData:
         column = label if label is not None else labels if isinstance(labels, str) else None
         if column is None and labels is not None:
             _same_length(labels, data)
-            data, column = data.assign(**{"(label)": np.asarray(labels)}), "(label)"
+            column = "(label)"
+            data = data.set_axis([str(name) for name in data.columns], axis=1)
+            while column in data:
+                column += "'"
+            data = data.assign(**{column: np.asarray(labels)})
         return own.from_table(data, column)
     if labels is None:
         raise ValueError("there are no labels: clean(data, labels)")
@@ -213,7 +235,7 @@ def _read(data: Any, labels: Any, label: str | None) -> own.OwnData:
 
 
 def _same_length(labels: Any, data: Any) -> None:
-    if not hasattr(labels, "__len__"):
+    if not hasattr(labels, "__len__") or isinstance(labels, Mapping | Set):
         raise ValueError(f"labels is {labels!r}, but must be a list or a vector, one for each example")
     refuse_mask(labels)
     if len(labels) != len(data):
@@ -245,15 +267,6 @@ def _hashes(X: Any) -> pd.Series:
     return rows.reset_index(drop=True)
 
 
-def _checked_folds(folds: int, y: np.ndarray, notes: list[str]) -> int:
-    if isinstance(folds, bool) or not hasattr(folds, "__index__") or folds < 2:
-        raise ValueError(f"folds is {folds!r}, but must be a whole number of at least 2")
-    rarest = int(np.bincount(y).min())
-    if folds > rarest:
-        notes.append(f"there are {rarest} folds, as many as the rarest class has labels, instead of {folds}")
-    return min(int(folds), rarest)
-
-
 # ---------------------------------------------------------------------- the judges
 
 
@@ -269,7 +282,6 @@ def _out_of_sample(
     notes: list[str],
 ) -> np.ndarray:
     """The logits of every example, by a model that has not seen its label."""
-    from sklearn.base import clone
     from sklearn.model_selection import StratifiedKFold
 
     from fdiv.learning.estimator import RobustClassifier
@@ -284,7 +296,6 @@ def _out_of_sample(
             f"estimator is {estimator!r}, but must be a classifier with predict_proba, such as"
             " sklearn.linear_model.LogisticRegression()"
         )
-    rng = np.random.default_rng(seed)
     logits = np.empty((len(y), K))
     place = cache_folder() / "clean" / _digest(X, y, estimator, folds, seed)
     splits = list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(y, y))
@@ -296,17 +307,49 @@ def _out_of_sample(
         if resume and (found := _kept(kept, (len(judged), K))) is not None:
             logits[judged] = found
             continue
-        if len(train) > TRAINED_ON:
-            train = np.sort(rng.choice(train, TRAINED_ON, replace=False))
-        with warnings.catch_warnings():
+        train = _some(train, y[train], np.random.default_rng([seed, number]))
+        with TRAINING, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # ``_doubts`` looks at what came of it
-            model = clone(estimator).fit(_take(X, train), y[train])
-            logits[judged] = _logits(model, _take(X, judged), np.arange(K))
+            logits[judged] = _judged(estimator, _take(X, train), y[train], _take(X, judged), K)
         if resume:
             _keep(kept, logits[judged])
-    for path in place.glob("*.npz"):  # the report is what stays
-        path.unlink(missing_ok=True)
+    with suppress(OSError):  # the report is what stays
+        for path in place.iterdir():
+            path.unlink(missing_ok=True)
+        place.rmdir()
     return logits
+
+
+def _some(rows: np.ndarray, labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """At most ``TRAINED_ON`` of the rows, or a few more so that no class loses its last ones."""
+    if len(rows) <= TRAINED_ON:
+        return rows
+    chosen = rng.choice(len(rows), TRAINED_ON, replace=False)
+    missing = np.maximum(FEWEST - np.bincount(labels[chosen], minlength=labels.max() + 1), 0)
+    left = np.setdiff1d(np.arange(len(rows)), chosen)
+    more = [left[labels[left] == k][: missing[k]] for k in np.flatnonzero(missing)]
+    return rows[np.sort(np.concatenate([chosen, *more]))]
+
+
+def _judged(estimator: Any, X: Any, y: np.ndarray, others: Any, K: int) -> np.ndarray:
+    """The logits of ``others`` by a copy of the estimator, trained on X and y."""
+    from sklearn.base import clone
+
+    from fdiv.learning.estimator import RobustClassifier
+
+    try:
+        model = clone(estimator).fit(X, y)
+        return _logits(model, others, np.arange(K))
+    except Exception as error:
+        if isinstance(estimator, RobustClassifier):  # which says itself what is wrong
+            raise
+        numbers = not isinstance(X, pd.DataFrame) or all(map(pd.api.types.is_numeric_dtype, X.dtypes))
+        text = "" if numbers else " with their columns of text"
+        said = next(iter(str(error).splitlines()), type(error).__name__)
+        raise ValueError(
+            f"{type(estimator).__name__} cannot judge these data{text} ({cut(said, 300)}): pass another"
+            " estimator, or none"
+        ) from error
 
 
 def _doubts(logits: np.ndarray, y: np.ndarray, names: np.ndarray) -> list[str]:
@@ -314,7 +357,7 @@ def _doubts(logits: np.ndarray, y: np.ndarray, names: np.ndarray) -> list[str]:
     answer, counts, doubts = logits.argmax(axis=1), np.bincount(y), []
     lost = names[np.bincount(answer, minlength=len(names)) < counts / 10]
     if len(lost):
-        some = ", ".join(map(repr, lost[:5].tolist())) + (
+        some = ", ".join(repr(cut(name)) for name in lost[:5]) + (
             f" and {len(lost) - 5} more" if len(lost) > 5 else ""
         )
         doubts.append(
@@ -323,7 +366,7 @@ def _doubts(logits: np.ndarray, y: np.ndarray, names: np.ndarray) -> list[str]:
     agreed, frequent = (answer == y).mean(), counts.max() / len(y)
     if agreed < DOUBTFUL or agreed <= frequent:
         usual = (
-            f", no more than always saying {str(names[counts.argmax()])!r}" if agreed <= frequent else " only"
+            f", no more than always saying {cut(names[counts.argmax()])!r}" if agreed <= frequent else " only"
         )
         doubts.append(
             f"the models agree with {agreed:.0%} of the labels{usual}: many are wrong, or the data tell too"
@@ -334,8 +377,12 @@ def _doubts(logits: np.ndarray, y: np.ndarray, names: np.ndarray) -> list[str]:
 
 def _logits(model: Any, X: Any, classes: np.ndarray) -> np.ndarray:
     """The model's logits, or log-probabilities, in the order of all classes; unseen ones are impossible."""
-    own_logits = getattr(model, "logits", None)
-    found = own_logits(X) if own_logits else np.log(np.maximum(model.predict_proba(X), 1e-12))
+    if hasattr(model, "logits"):
+        found = np.asarray(model.logits(X), dtype=np.float64)
+    else:
+        found = log(np.maximum(as_probabilities(model.predict_proba(X)), 1e-12))
+    if found.shape != (len(X), len(model.classes_)) or not np.isfinite(found).all():
+        raise ValueError(f"it gives no finite row of {len(model.classes_)} logits for each example")
     logits = np.full((len(found), len(classes)), found.min(axis=1, keepdims=True) - 10)
     logits[:, np.searchsorted(classes, model.classes_)] = found
     return logits
@@ -347,8 +394,21 @@ def _take(X: Any, rows: np.ndarray) -> Any:
 
 def _digest(X: Any, y: np.ndarray, estimator: Any, folds: int, seed: int) -> str:
     """A hash of all that decides the outcome, so that a second call finds what the first one finished."""
-    parts = (_hashes(X).to_numpy().tobytes(), y.tobytes(), repr((estimator, folds, seed)).encode())
+    said = repr((fdiv.__version__, _identity(estimator), folds, seed)).encode()
+    parts = (_hashes(X).to_numpy().tobytes(), y.tobytes(), said)
     return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()[:16]
+
+
+def _identity(estimator: Any) -> list[str]:
+    """A hash of every option of an estimator; of one that cannot be pickled a new one each time."""
+    options = estimator.get_params() if hasattr(estimator, "get_params") else {"itself": estimator}
+    hashes = [type(estimator).__qualname__]
+    for name, value in sorted(options.items()):
+        try:
+            hashes.append(f"{name} {joblib.hash(value)}")
+        except Exception:  # of pickling, which raises whatever an object's own methods do
+            hashes.append(f"{name} {secrets.token_hex()}")
+    return hashes
 
 
 def _kept(path: Path, shape: tuple[int, int]) -> np.ndarray | None:

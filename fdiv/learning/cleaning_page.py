@@ -48,7 +48,7 @@ def page(report: CleaningReport) -> str:
         | ({"image": thumbnail(files[int(one.row)])} if pictures else {})
         for one in chosen.itertuples()
     ]
-    data = _json(cards)
+    shown = _json(cards)
     return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
         headline=_headline(report),
         notes="".join(f"<li>{html.escape(note)}.</li>" for note in report.notes),
@@ -57,8 +57,8 @@ def page(report: CleaningReport) -> str:
         matrix=_matrix(report),
         total=len(table),
         left_out=_left_out(table, len(chosen)),
-        cards=data,
-        key=hashlib.sha256(data.encode()).hexdigest()[:16],  # decisions belong to these cards
+        cards=shown,
+        digest=hashlib.sha256(shown.encode()).hexdigest()[:16],
     )
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.validation import check_array
+
+from fdiv.names import cut
 
 CATEGORIES = 50  # a text column has one number for each of its values, and one for all beyond these
 LARGEST = 1e150  # beyond it the square of a number, which a standard deviation needs, is no float64
@@ -51,8 +54,21 @@ class Columns:
         if self.scaler is not None:
             parts.append(self.scaler.transform(_numbers(X, self.texts)))
         if self.encoder is not None:
-            parts.append(self.encoder.transform(_as_texts(X, self.texts)))
+            texts = _as_texts(X, self.texts)
+            self._warn_of_strangers(texts, self.encoder.categories_)
+            parts.append(self.encoder.transform(texts))
         return np.hstack(parts)
+
+    def _warn_of_strangers(self, texts: np.ndarray, categories: list[np.ndarray]) -> None:
+        """Warn where no row has a value that training showed: another type often spells them otherwise."""
+        for name, values, known in zip(self.texts, texts.T, categories, strict=True):
+            if not np.isin(values.astype(str), known.astype(str)).any():
+                warnings.warn(
+                    f"column {name!r} holds none of the values that training had: {cut(values[0], 40)!r} for"
+                    f" example, where training had {cut(known[0], 40)!r}",
+                    UserWarning,
+                    stacklevel=5,
+                )
 
 
 def _text_columns(X: Any) -> list[Any]:
@@ -64,9 +80,10 @@ def _text_columns(X: Any) -> list[Any]:
     for name in texts:
         column = X[name]
         if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_timedelta64_dtype(column):
+            part = "days" if pd.api.types.is_timedelta64_dtype(column) else "year"
             raise ValueError(
                 f"column {name!r} holds {column.dtype}, which is no number: pass what matters about it, such"
-                f" as X[{name!r}].dt.year, or leave it out by X.drop(columns=[{name!r}])"
+                f" as X[{name!r}].dt.{part}, or leave it out by X.drop(columns=[{name!r}])"
             )
         try:
             different = column.astype(str).nunique() if column.dtype == object else column.nunique()

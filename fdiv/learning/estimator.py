@@ -35,8 +35,8 @@ from sklearn.utils.validation import (
 )
 from torch import Tensor, nn
 
-from fdiv.arrays import as_array
-from fdiv.device import pick_device, usable
+from fdiv.arrays import as_array, whole
+from fdiv.device import TRAINING, pick_device, usable
 from fdiv.learning.checks import is_singular
 from fdiv.learning.columns import LARGEST, Columns
 from fdiv.learning.losses import CrossEntropy, NoisyLabelLoss
@@ -140,7 +140,18 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         X: numbers, one row per example; or a DataFrame, also with text columns.
         y: the labels, of any kind.
         sample_weight: how much each row counts, from 0 up.
+
+        Where this fails or is stopped, the classifier is what it was before.
         """
+        before = dict(vars(self))
+        try:
+            with TRAINING:
+                return self._fit(X, y, sample_weight)
+        except BaseException:
+            self.__dict__ = before
+            raise
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         numbers, labels, self.classes_, weight = self._prepared(X, y, sample_weight)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         self.diagnosis_, self.transition_ = [], None
@@ -312,7 +323,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
 
     def _warm_up_epochs(self, method: Any, epochs: int) -> int:
         if self.warm_up is not None:
-            return _whole("warm_up", self.warm_up, 0)
+            return whole("warm_up", self.warm_up, 0)
         warmed_up = isinstance(method, str) and METHODS[method].recipe in WARMED_UP
         return math.ceil(epochs / 3) if warmed_up else 0
 
@@ -356,7 +367,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         """The widths of all layers, from the columns to the classes."""
         if not isinstance(self.hidden, list | tuple | np.ndarray):
             raise ValueError(f"hidden is {self.hidden!r}, but must be the widths of layers, such as (128,)")
-        widths = [columns, *(_whole("hidden", width, 1) for width in self.hidden), K]
+        widths = [columns, *(whole("hidden", width, 1) for width in self.hidden), K]
         weights = sum(a * b for a, b in pairwise(widths))
         if weights > MOST_WEIGHTS:
             raise ValueError(
@@ -412,7 +423,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         z = self._forward(self._tensor(numbers))
         for sentence in map(self._with_names, loss.diagnose(z, torch.as_tensor(labels))):
             self.diagnosis_.append(sentence)
-            warnings.warn(sentence, Collapse, stacklevel=3)
+            warnings.warn(sentence, Collapse, stacklevel=4)
 
     def _with_names(self, sentence: str) -> str:
         """The sentence, and the names of the classes in it where these are not their numbers."""
@@ -452,10 +463,10 @@ class _Loop:
         n = len(train.y)
         size = owner.batch_size
         size = (n if n <= WHOLE else min(max(n // 20, 32), 256)) if size is None else size
-        self.batches = math.ceil(n / _whole("batch_size", size, 1))
+        self.batches = math.ceil(n / whole("batch_size", size, 1))
         epochs = max(EPOCHS, math.ceil(STEPS / self.batches)) if owner.epochs is None else owner.epochs
-        self.epochs = _whole("epochs", epochs, 1)
-        self.patience = math.inf if owner.patience is None else _whole("patience", owner.patience, 1)
+        self.epochs = whole("epochs", epochs, 1)
+        self.patience = math.inf if owner.patience is None else whole("patience", owner.patience, 1)
         self.options: dict[str, Any] = {
             "lr": _number("learning_rate", owner.learning_rate, "above 0"),
             "weight_decay": _number("weight_decay", owner.weight_decay, "from 0 up"),
@@ -655,12 +666,6 @@ def _split(labels: np.ndarray, share: float) -> tuple[np.ndarray, np.ndarray]:
     held = [order[labels[order] == k][: int(share * (labels == k).sum())] for k in np.unique(labels)]
     aside = np.sort(np.concatenate(held)).astype(np.int64)
     return np.setdiff1d(np.arange(len(labels)), aside), aside
-
-
-def _whole(name: str, value: Any, least: int) -> int:
-    if isinstance(value, bool) or not hasattr(value, "__index__") or value < least:
-        raise ValueError(f"{name} is {value!r}, but must be a whole number of at least {least}")
-    return int(value)
 
 
 def _is_number(value: Any) -> bool:

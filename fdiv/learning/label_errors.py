@@ -30,12 +30,13 @@ from scipy.special import expit, log_softmax, logsumexp
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset, SequentialSampler, TensorDataset
 
-from fdiv.arrays import as_array, as_labels, as_probabilities, log
+from fdiv.arrays import as_array, as_labels, as_probabilities, log, whole
 from fdiv.datasets.images import ImageFiles
 from fdiv.noise.how_many import WrongLabels, from_logits
 from fdiv.noise.matrices import transition as transition_matrix
 
 IN, OUT, UNKNOWN = "in-sample", "out-of-sample", "unknown"
+WRONG_ANSWERS = "these are the answers of predict_proba, so pass another estimator"
 SEEN = (
     "the model was trained on these labels and has learnt some of the wrong ones, so that the count is too"
     " low and"
@@ -78,7 +79,7 @@ class LabelErrors:
 
     def top(self, n: int = 10) -> pd.DataFrame:
         """The n most suspicious examples, one in each row."""
-        first = self.order[:n]
+        first = self.order[: whole("n", n, 0)]
         columns = {"given": self.given, "suggested": self.suggested, "score": self.score}
         return pd.DataFrame({"index": first} | {name: column[first] for name, column in columns.items()})
 
@@ -189,7 +190,8 @@ def _probabilities(model: Any, data: Any, labels: Any, classes: Any) -> tuple[np
     labels = data if labels is None else labels
     if labels is None:
         raise ValueError("there are no labels: rank_label_errors(probabilities, labels)")
-    if classes is None and isinstance(model, pd.DataFrame) and model.columns.dtype.kind not in "iu":
+    numbered = not isinstance(model, pd.DataFrame) or list(model.columns) == [*range(model.shape[1])]
+    if classes is None and not numbered:
         classes = model.columns
     cure = "pass softmax(logits), or nn.Identity() as the model of logits"
     return log(as_probabilities(model, cure)), labels, classes
@@ -209,16 +211,17 @@ def _estimated(model: Any, data: Any, labels: Any, classes: Any, cv: Any) -> tup
     if cv is not None:
         given = as_array(labels)
         P = cross_val_predict(model, rows, given, cv=cv, method="predict_proba")
-        return log(P), labels, np.unique(given)
+        return log(as_probabilities(P, WRONG_ANSWERS)), labels, np.unique(given)
     try:
-        logits = model.logits(rows) if hasattr(model, "logits") else log(model.predict_proba(rows))
+        own = getattr(model, "logits", None)
+        logits = own(rows) if own else log(as_probabilities(model.predict_proba(rows), WRONG_ANSWERS))
     except NotFittedError:
         raise ValueError(
             f"{type(model).__name__} is not fitted: fit it, or pass cv=5, and it is fitted on the other"
             " examples"
         ) from None
     classes = getattr(model, "classes_", None) if classes is None else classes
-    return np.asarray(logits, np.float64), labels, classes
+    return _logits(torch.as_tensor(logits), rows).numpy(), labels, classes
 
 
 def _classes(classes: Any, labels: Any, logits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -362,10 +365,15 @@ def _predict(model: Callable, loader: Any, want_labels: bool, device: Any) -> tu
     return torch.cat(logits).numpy(), torch.cat(labels) if want_labels else None
 
 
-def _logits(output: Tensor, inputs: Tensor) -> Tensor:
+def _logits(output: Any, inputs: Any) -> Tensor:
     """The output of the model in double precision on the CPU, if it is one row of logits for each input."""
-    if output.ndim != 2 or len(output) != len(inputs) or output.shape[1] < 2:
-        found = f"{tuple(output.shape)} for {len(inputs)} inputs"
+    count = inputs.shape[0]
+    if not isinstance(output, Tensor):
+        raise ValueError(
+            f"the model gives {type(output).__name__}, but must give a tensor of (batch, K) logits"
+        )
+    if output.ndim != 2 or len(output) != count or output.shape[1] < 2:
+        found = f"{tuple(output.shape)} for {count} inputs"
         raise ValueError(f"the model gives shape {found}, but must give (batch, K) logits")
     if output.isnan().any() or output.isposinf().any() or output.isneginf().all(1).any():
         raise ValueError("the model gives logits that are not finite (NaN or infinite)")

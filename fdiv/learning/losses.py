@@ -31,6 +31,7 @@ import torch
 from torch import Tensor, nn
 
 from fdiv.arrays import as_array, class_count
+from fdiv.learning.by_hand import CLOSED, OF_RATIOS, difference, forward_difference
 from fdiv.learning.checks import (
     Constant,
     check_labels,
@@ -120,6 +121,8 @@ class NoisyLabelLoss(nn.Module):
         loop that has checked its labels once may set it to False; shapes and dtypes are checked regardless.
         In a graph that is compiled or exported no values are looked at.
     needs_peers: whether ``forward`` must be given a second and a third mini-batch.
+    rows_take_soft: whether ``_rows`` computes with distributions as labels by itself; else it is asked for
+        every class in turn, which takes as many times as long.
 
     >>> class MeanAbsoluteError(NoisyLabelLoss):
     ...     def _rows(self, batch):
@@ -129,6 +132,7 @@ class NoisyLabelLoss(nn.Module):
     """
 
     needs_peers: bool = False
+    rows_take_soft: bool = False
 
     def __init__(
         self,
@@ -273,10 +277,13 @@ class NoisyLabelLoss(nn.Module):
         raise NotImplementedError
 
     def _loss(self, batch: Batch, peers: Batch | None) -> Tensor:
-        return self._reduce(_each_label(self._rows, batch), batch.w)
+        return self._reduce(self._all_rows(batch), batch.w)
 
     def _objective(self, batch: Batch) -> Tensor:
-        return -_mean(_each_label(self._rows, batch), batch.w)
+        return -_mean(self._all_rows(batch), batch.w)
+
+    def _all_rows(self, batch: Batch) -> Tensor:
+        return self._rows(batch) if self.rows_take_soft else _each_label(self._rows, batch)
 
     def _reduce(self, rows: Tensor, w: Tensor | None) -> Tensor:
         if self._reduction == "mean":
@@ -428,10 +435,13 @@ class _ProductLoss(NoisyLabelLoss):
             product = self._reduce(_expected(self._dual, self._score(peers.z), peers.y), peers.w)
             return product - self._reduce(self._joint(v, y), w)
         if self.product == "exact":
-            product = self._dual(v) @ self._class_weights(batch)
-        else:
-            product = _expected(self._dual, v, y[_derangement(y)])
+            return self._reduce(self._exact_rows(v, batch), w)
+        product = _expected(self._dual, v, y[_derangement(y)])
         return self._reduce(product - self._joint(v, y), w)
+
+    def _exact_rows(self, v: Tensor, batch: Batch) -> Tensor:
+        """E_Q[dual] - joint for each row, with every label under Q."""
+        return self._dual(v) @ self._class_weights(batch) - self._joint(v, batch.y)
 
     def _objective(self, batch: Batch) -> Tensor:
         v = self._score(batch.z)
@@ -510,10 +520,10 @@ class FDivLoss(_ProductLoss):
         g = f'((h_x T)[y~] / P(Y~=y~)), the optimal g of a model whose h_x is the clean posterior: so that is
         what the best h_x is, and no T^-1 magnifies the noise of a batch. For KL it is forward correction up
         to a constant; TV has a step for f' and cannot be trained so. Below a ratio of 1e-3 (and above 1e4, or
-        where it is too steep) f' goes on as a straight line in the logarithm of the ratio, so that a
-        prediction which T rules out for its label has a gradient however sure it is. Where T lets the label
-        be a flip of a sure prediction there is next to none, as in any forward correction: do not start
-        from sure predictions that are wrong.
+        where it is too steep) f' goes on as a straight line in the logarithm of the ratio, and f* goes with
+        it, so that the clean posterior stays the best: then a prediction which T rules out for its label has
+        a gradient however sure it is. Where T lets the label be a flip of a sure prediction there is next to
+        none, as in any forward correction: do not start from sure predictions that are wrong.
     momentum: of the plug-in's running J, into which the batch is mixed before g is computed.
     barrier: for the plug-in, the weight of sum_k P(Y~=k) log P(h=k), with P(h=k) the running share of class k
         among the predictions. It is the largest where predictions are as frequent as labels, and falls
@@ -632,13 +642,20 @@ class FDivLoss(_ProductLoss):
                 " has no slope: choose another divergence, or correction='exact'"
             )
         with np.errstate(divide="ignore"):  # no column of an invertible T is 0, so that log 0 does no harm
-            self._T, self._log_T = Constant(T), Constant(np.log(T))
+            self._T, self._log_T = Constant(T), Constant(np.log(T.T))
         low, high = (_steep_from([self._slope_of_log], math.log(ratio)) for ratio in RATIOS)
-        self._ends = [_Ends.of(self._slope_of_log, low, high)]
+        self._ends = [
+            _Ends.of(self._slope_of_log, low, high),
+            _Ends.of(self._price, math.exp(low), math.exp(high)),
+        ]
 
     def _slope_of_log(self, log_ratio: Tensor) -> Tensor:
         """f' of a ratio given by its logarithm."""
         return self.divergence.slope(log_ratio.exp())
+
+    def _price(self, ratio: Tensor) -> Tensor:
+        """f*(f'(r)) = r f'(r) - f(r), whose slope in r is that of f' in log r."""
+        return ratio * self.divergence.slope(ratio) - self.divergence.generator(ratio)
 
     def _only(self, what: str, **options: str) -> None:
         for name, needed in options.items():
@@ -681,6 +698,12 @@ class FDivLoss(_ProductLoss):
             return _expected(self._activation, v, y)
         return (_rows_of(self._weights.like(v), y) * self._activation(v)).sum(1)
 
+    def _exact_rows(self, v: Tensor, batch: Batch) -> Tensor:
+        if self.score != "probability" or self.divergence not in CLOSED or batch.y.requires_grad:
+            return super()._exact_rows(v, batch)
+        y = batch.y if self._weights is None else _rows_of(self._weights.like(v), batch.y)
+        return difference(self.divergence, v, y, self._class_weights(batch))
+
     def _class_weights(self, batch: Batch) -> Tensor:
         """The weights of f*(g): the prior, with T its correction."""
         prior = self._prior(batch)
@@ -696,14 +719,13 @@ class FDivLoss(_ProductLoss):
         """
         z, y, _ = batch
         prior = self._prior(batch).clamp(min=1e-12)
-        log_h, log_prior, d = z.log_softmax(1), prior.log(), self.divergence
-        own = (log_h + self._log_T.like(z).T[y]).logsumexp(1) - log_prior[y]
-        every = (log_h.exp() @ self._T.like(z)).clamp(min=1e-30).log() - log_prior
-        g = self._ends[0].continued(self._slope_of_log, every)
-        low, high = d.domain.low, d.domain.high
-        if math.isfinite(low) or math.isfinite(high):  # f* of the very end can have an infinite slope
-            g = g.clamp(low + 1e-6, high - 1e-6)
-        return self._ends[0].continued(self._slope_of_log, own) - d.dual(g) @ prior
+        T, log_T, (of_log, of_ratio) = self._T.like(z), self._log_T.like(z), self._ends
+        log_h, d = z.log_softmax(1), self.divergence
+        if d in OF_RATIOS:
+            return -forward_difference(d, log_h, y, T, log_T, prior, of_log.low, of_log.high)
+        own = (log_h + log_T.index_select(0, y)).logsumexp(1) - prior.log()[y]
+        every = log_h.exp() @ (T / prior)
+        return of_log.continued(self._slope_of_log, own) - of_ratio.continued(self._price, every) @ prior
 
     def _plugin_difference(self, batch: Batch) -> Tensor:
         """E_P[g*] - E_Q[f*(g*)] of the batch, where g* comes from the running table and is a constant."""
@@ -860,6 +882,8 @@ class CrossEntropy(NoisyLabelLoss):
     0.6931
     """
 
+    rows_take_soft = True
+
     def __init__(
         self, num_classes: int | None = None, *, label_prior: Any = None, **options: Unpack[Options]
     ) -> None:
@@ -891,6 +915,8 @@ class BackwardCorrection(NoisyLabelLoss):
     >>> round(loss(torch.zeros(1, 2), torch.tensor([0])).item(), 4)
     0.6931
     """
+
+    rows_take_soft = True
 
     def __init__(self, T: Any, **options: Unpack[Options]) -> None:
         T = checked_transition(T)
@@ -985,7 +1011,8 @@ class DMI(NoisyLabelLoss):
         U = U.cpu().double() if U.device.type == "mps" else U.double()  # which has no float64
         dead = torch.linalg.slogdet(U.detach()).logabsdet < DMI_FLOOR - 30
         # Where the gradient of det U could be nan, that of the identity is taken, and not used.
-        log_det = torch.linalg.slogdet(torch.where(dead, torch.eye(K).to(U), U)).logabsdet
+        instead = torch.eye(K, dtype=U.dtype, device=U.device)
+        log_det = torch.linalg.slogdet(torch.where(dead, instead, U)).logabsdet
         value = -torch.logaddexp(log_det, torch.full_like(log_det, DMI_FLOOR))
         return torch.where(dead, -DMI_FLOOR, value).to(z), dead
 
@@ -1129,7 +1156,7 @@ def _expected(function: Callable[[Tensor], Tensor], v: Tensor, y: Tensor) -> Ten
 
 def _rows_of(matrix: Tensor, y: Tensor) -> Tensor:
     """The row of a matrix that belongs to each label, on average where labels are soft."""
-    return matrix[y] if y.ndim == 1 else y @ matrix
+    return matrix.index_select(0, y) if y.ndim == 1 else y @ matrix
 
 
 def _each_label(rows: Callable[[Batch], Tensor], batch: Batch) -> Tensor:
@@ -1150,8 +1177,11 @@ def _label_table(batch: Batch, num_classes: int) -> Tensor:
 
 def _soft_joint(h: Tensor, batch: Batch) -> Tensor:
     """J[k, y] = E[h_x[k] 1(Y~ = y)]."""
-    total = len(h) if batch.w is None else batch.w.sum().clamp(min=1e-30)
-    return h.T @ _label_table(batch, h.shape[1]) / total
+    table = h.T @ _label_table(batch, h.shape[1])
+    if batch.w is None:
+        return table / len(h)
+    total = batch.w.sum()
+    return table / torch.where(total > 0, total, 1)  # perhaps nothing counts
 
 
 def _weighted(batch: Batch, sample_weight: Tensor, look: bool) -> Batch:

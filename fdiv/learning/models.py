@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
-from urllib.parse import urlparse
 
 import torch
 from torch import Tensor, nn
 
-from fdiv.datasets import ImageFiles
+from fdiv.datasets import DatasetMissing, ImageFiles, mirrors
 from fdiv.datasets.features import torchvision_models
-from fdiv.datasets.mirrors import offline, said
 from fdiv.names import choose
 
 __all__ = [
     "MODELS",
-    "WeightsMissing",
     "build_model",
     "cifar_net",
     "cnn",
@@ -299,15 +294,6 @@ def preact_resnet18(
     return net
 
 
-IMAGENET = {
-    "resnet50-0676ba61.pth": "0676ba61b6795bbe1773cffd859882e5e297624d384b6993f7c9e683e722fb8a",
-}
-
-
-class WeightsMissing(OSError):
-    """Weights that others trained are neither on this machine nor to be had; the message says what to do."""
-
-
 def resnet50(channels: int = 3, size: int = 224, num_classes: int = 14, pretrained: bool = True) -> nn.Module:
     """ResNet-50, trained on ImageNet, with a new last layer: what the paper trains further on Clothing1M.
 
@@ -318,42 +304,18 @@ def resnet50(channels: int = 3, size: int = 224, num_classes: int = 14, pretrain
     models = torchvision_models("ResNet-50")
     if channels != 3:
         raise ValueError(f"ResNet-50 takes images of 3 channels, not {channels}")
-    state = _imagenet_weights(models.ResNet50_Weights.IMAGENET1K_V1) if pretrained else None
+    state = None
+    if pretrained:
+        try:
+            state = mirrors.obtain("ResNet-50", (mirrors.RESNET50,))
+        except DatasetMissing as error:
+            random = "choose the model 'resnet-50-random' to start from random weights"
+            raise DatasetMissing(f"{error}, or {random}") from error
     net = models.resnet50(weights=None)
     if state is not None:
         net.load_state_dict(state)
     net.fc = nn.Linear(net.fc.in_features, num_classes)
     return net
-
-
-def _imagenet_weights(weights) -> dict[str, Tensor]:
-    """What torchvision's ``weights`` hold, from torch's cache or their host; the hash is in their name."""
-    name = Path(urlparse(weights.url).path).name
-    path = Path(torch.hub.get_dir(), "checkpoints", name)
-    put = (
-        f"put {name} into {path.parent}, or choose the model 'resnet-50-random' to start from random weights"
-    )
-    if path.exists():
-        _check_weights(path)
-    elif offline():
-        raise WeightsMissing(
-            f"the ImageNet weights are not on this machine and FDIV_OFFLINE forbids the network: {put}"
-        )
-    try:
-        state = weights.get_state_dict(progress=True, check_hash=True, weights_only=True)
-        _check_weights(path)
-        return state
-    except WeightsMissing:
-        raise
-    except Exception as error:  # of the network, of the disk, or a hash that is not the published one
-        raise WeightsMissing(f"the ImageNet weights could not be fetched ({said(error)}): {put}") from error
-
-
-def _check_weights(path: Path) -> None:
-    """Refuse a file that is not the published one; torch itself compares eight digits of the hash."""
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    if not digest.startswith(IMAGENET.get(path.name, path.stem.rpartition("-")[2])):
-        raise WeightsMissing(f"{path} is corrupt (sha256 {digest}): delete it")
 
 
 MODELS: dict[str, Callable[..., nn.Module]] = {

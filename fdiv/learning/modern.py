@@ -204,13 +204,15 @@ class JensenShannon(_Pointwise):
             views = self._view.repeat_interleave(len(z) // len(self._view), 0)  # one for each soft label
             logs.append(views.to(z.dtype).log_softmax(1))
         share = (1 - self.pi) / len(logs)
-        # log m, in log space so that no p of 0 has an infinite gradient
-        log_m = torch.stack(logs).logsumexp(0) + math.log(share)
-        at_label = torch.logaddexp(log_m, torch.full_like(log_m, math.log(self.pi)))
-        log_m = torch.where(y[:, None] == torch.arange(z.shape[1], device=z.device), at_label, log_m)
-        of_label = -self.pi * _over_labels(log_m, y)
-        of_views = sum((log_p.exp() * (log_p - log_m)).sum(1) for log_p in logs)
-        return (of_label + share * of_views) / (-(1 - self.pi) * math.log(1 - self.pi))
+        # log m but for the label's share, in log space so that no p of 0 has an infinite gradient
+        log_m = (logs[0] if len(logs) == 1 else torch.logaddexp(*logs)) + math.log(share)
+        own = _over_labels(log_m, y)
+        at_label = torch.logaddexp(own, torch.full_like(own, math.log(self.pi)))
+        of_views = torch.zeros_like(own)
+        for log_p in logs:
+            others = (log_p.exp() * (log_p - log_m)).sum(1)
+            of_views = of_views + others + _over_labels(log_p, y).exp() * (own - at_label)
+        return (share * of_views - self.pi * at_label) / (-(1 - self.pi) * math.log(1 - self.pi))
 
 
 # ---------------------------------------------------------------------- active and passive
@@ -484,7 +486,9 @@ class ELR(NoisyLabelLoss):
     t is the running mean of the example's own predictions, b t + (1 - b) p, kept in the buffer ``targets``,
     which ``memory()`` returns and which takes no gradient. As in the authors' code p is kept within
     [1e-4, 1 - 1e-4] and t starts at 0, without a correction for that. Examples of another set have no t:
-    ``objective`` takes their prediction itself, which t tends to as the predictions settle.
+    ``objective`` takes their prediction itself, which t tends to as the predictions settle. It rewards being
+    sure, so that it is nearly always largest at the last epoch; the authors' program judges validation data
+    by cross-entropy, and chooses the epoch by accuracy.
 
     num_classes: K.
     examples: how many training examples there are, which are numbered from 0.
@@ -580,7 +584,8 @@ def label_wave(changes: Sequence[float], *, window: int = 3, patience: int = 10)
     the last epoch is chosen. Nor is it meant for few wrong labels, or for a loss that does not learn them.
 
     changes: for each epoch, the number or share of examples whose prediction changed; the first epoch has no
-        epoch before it, and nothing or nan there is passed over.
+        epoch before it, and nothing or nan there is passed over. The authors' program takes the predictions
+        that are made while the epoch runs, ``fdiv.experiments.then_and_now`` those after it.
     window: over how many epochs the running mean goes, the last of which is the one returned.
     patience: 10 as in others' code; the paper names it, without a value.
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
+from fdiv.learning.losses import Product
+
 WARM_UP, ESTIMATE_T = STAGES = ("warm-up", "estimate-T")
 PEAK_AT = 0.2  # the share of the steps after which a triangle is at its peak
 Optimiser = Literal["adam", "adagrad", "sgd"]
-Product = Literal["exact", "sampled", "shuffled"]
 
 
 @dataclass(frozen=True, kw_only=True)

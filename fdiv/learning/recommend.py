@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from fdiv.device import TRAINING
 from fdiv.noise.estimate import TransitionEstimate, estimate_transition
 
 __all__ = ["CANDIDATES", "Evidence", "Recommendation", "decide", "recommend"]
@@ -132,10 +133,9 @@ class Recommendation:
     reasons: a sentence each.
     evidence: the numbers behind them.
 
-    >>> from sklearn.datasets import load_iris
-    >>> advice = recommend(*load_iris(return_X_y=True))
-    >>> sorted(advice.options), len(advice.reasons) > 2
-    (['loss'], True)
+    >>> print(Recommendation({"loss": "tv"}, ("there are few rows",), Evidence(50, np.array([0.5, 0.5]))))
+    RobustClassifier(loss='tv')
+    - there are few rows
     """
 
     options: dict[str, Any]
@@ -166,7 +166,8 @@ def recommend(X: Any, y: Any, sample_weight: Any = None, *, random_state: Any = 
 
     numbers, labels, names, weight = RobustClassifier()._prepared(X, y, sample_weight)
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
-    return advise(numbers, labels, names, weight, seed)
+    with TRAINING:
+        return advise(numbers, labels, names, weight, seed)
 
 
 def advise(

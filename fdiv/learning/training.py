@@ -32,7 +32,7 @@ import torch
 from torch import Tensor, nn
 
 from fdiv.datasets import ImageFiles, NoisySplit, default_workers
-from fdiv.device import has_bfloat16, is_watched, pick_device
+from fdiv.device import TRAINING, has_bfloat16, pick_device, progress_bar
 from fdiv.files import runs_folder, write_state
 from fdiv.learning.augment import augmentation
 from fdiv.learning.distributed import World, locked, world
@@ -185,7 +185,8 @@ def train(
         session.resume(Path(checkpoint), fingerprint)
     session.forward = everyone.parallel(session.model)
     steps = _batch_count(len(data.train_labels), recipe.batch_size)
-    with _bar(progress, recipe.epochs * steps, session.epoch * steps) as bar:
+    shown, total, done = progress if everyone.is_main else False, recipe.epochs * steps, session.epoch * steps
+    with progress_bar(shown, total=total, initial=done, unit="step") as bar:
         while session.epoch < recipe.epochs:
             session.run_epoch(bar)
             if checkpoint is not None and everyone.is_main:
@@ -551,7 +552,7 @@ def _half(device: torch.device, recipe: Recipe) -> torch.dtype | None:
 def _seeded(device: torch.device, *numbers: int) -> Iterator[None]:
     """Torch's generators seeded by ``numbers``, such as seed and epoch, inside, and as before afterwards."""
     devices = [device] if device.type == "cuda" else []
-    with torch.random.fork_rng(devices=devices):
+    with TRAINING, torch.random.fork_rng(devices=devices):
         _seed(*numbers)
         yield
 
@@ -576,13 +577,3 @@ def _fingerprint(
     for tensor in (*tensors, *(start or {}).values()):
         digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
     return digest.hexdigest()
-
-
-@contextmanager
-def _bar(progress: bool | None, total: int, done: int) -> Iterator[Any]:
-    """A tqdm bar over all steps; by default only on a terminal or in a live notebook."""
-    from tqdm.auto import tqdm
-
-    shown = world().is_main and (is_watched() if progress is None else progress)
-    with tqdm(total=total, initial=done, disable=not shown, unit="step", leave=False) as bar:
-        yield bar

@@ -17,11 +17,10 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from fdiv.arrays import as_array, class_count, log
+from fdiv.arrays import log
 from fdiv.noise.matrices import check_rate
-from fdiv.noise.votes import votes_to_soft
+from fdiv.noise.votes import MISSING, checked_votes, votes_to_soft
 
-MISSING = -1
 STEPS, TOLERANCE = 500, 1e-7
 LARGEST = 2**28  # numbers that are kept at once, 2 GB
 
@@ -100,29 +99,14 @@ def dawid_skene(votes: Any, num_classes: int | None = None, *, smoothing: float 
 
 
 def _checked(votes: Any, num_classes: int | None = None) -> tuple[np.ndarray, int]:
-    """Return the votes as an array (examples, annotators), and K, or raise a ``ValueError``."""
-    V = as_array(votes)
-    if V.ndim != 2 or not V.size or V.dtype.kind not in "iu":
-        raise ValueError(
-            f"votes must be whole numbers of shape (examples, annotators), not {V.dtype} of shape {V.shape}"
-        )
-    K = int(V.max()) + 1 if num_classes is None else class_count(num_classes)
-    bad = np.argwhere((V < MISSING) | (V >= K))
-    if len(bad):
-        i, a = bad[0]
-        raise ValueError(f"votes[{i}, {a}] is {V[i, a]}, but a vote is 0 to {K - 1}, or -1 for none")
-    V = V.astype(np.int64)  # after the look at its values: a huge unsigned one would become a small one
+    """Return the votes as an array and K, where a matrix of each annotator has room and two classes."""
+    V, K = checked_votes(votes, num_classes)
     if K < 2:
         raise ValueError("all votes are for one class, but two are needed: pass num_classes")
     if K**2 * V.shape[1] + K * len(V) > LARGEST:
         raise ValueError(
             f"{K} classes are too many for a matrix of each of {V.shape[1]} annotators: number them from 0"
             " without gaps"
-        )
-    silent = np.flatnonzero((V == MISSING).all(axis=1))
-    if silent.size:
-        raise ValueError(
-            f"nobody voted for example {silent[0]} ({silent.size} in all): leave these examples out"
         )
     return V, K
 

@@ -10,6 +10,8 @@ from torch import Tensor
 
 from fdiv.arrays import as_array, class_count
 
+MISSING = -1
+
 
 def votes_to_soft(votes: Any, num_classes: int) -> Tensor:
     """Return the share of votes that each class has, a row per example: soft labels for any loss.
@@ -23,19 +25,34 @@ def votes_to_soft(votes: Any, num_classes: int) -> Tensor:
     tensor([[0.6667, 0.3333, 0.0000],
             [0.0000, 0.0000, 1.0000]])
     """
-    votes, K = as_array(votes), class_count(num_classes)
-    if votes.ndim != 2 or votes.dtype.kind not in "iu":
-        raise ValueError(
-            "votes must be a matrix of integers, a row per example and a column per annotator,"
-            f" not {votes.dtype} of shape {votes.shape}"
-        )
-    if ((votes < -1) | (votes >= K)).any():
-        bad = votes[(votes < -1) | (votes >= K)][0]
-        raise ValueError(f"votes hold {bad}, but a vote is 0 to {K - 1}, or -1 where there is none")
-    votes = votes.astype(np.int64)
-    row, column = np.nonzero(votes >= 0)
-    counts = np.bincount(row * K + votes[row, column], minlength=len(votes) * K).reshape(len(votes), K)
-    empty = np.flatnonzero(counts.sum(1) == 0)
-    if empty.size:
-        raise ValueError(f"votes[{empty[0]}] holds no vote: leave out the {empty.size} such examples")
+    V, K = checked_votes(votes, num_classes)
+    row, column = np.nonzero(V != MISSING)
+    counts = np.bincount(row * K + V[row, column], minlength=len(V) * K).reshape(len(V), K)
     return torch.as_tensor(counts / counts.sum(1, keepdims=True), dtype=torch.float32)
+
+
+def checked_votes(votes: Any, num_classes: int | None = None) -> tuple[np.ndarray, int]:
+    """Return votes as an array (examples, annotators), and K, or raise a ``ValueError``.
+
+    num_classes: K; by default the largest vote plus 1.
+
+    >>> checked_votes([[0, 2, -1]])
+    (array([[ 0,  2, -1]]), 3)
+    """
+    V = as_array(votes)
+    if V.ndim != 2 or not V.size or V.dtype.kind not in "iu":
+        raise ValueError(
+            f"votes must be whole numbers of shape (examples, annotators), not {V.dtype} of shape {V.shape}"
+        )
+    K = int(V.max()) + 1 if num_classes is None else class_count(num_classes)
+    bad = np.argwhere((V < MISSING) | (V >= K))
+    if len(bad):
+        i, a = bad[0]
+        raise ValueError(f"votes[{i}, {a}] is {V[i, a]}, but a vote is 0 to {K - 1}, or -1 for none")
+    V = V.astype(np.int64)  # after the look at its values: a huge unsigned one would become a small one
+    silent = np.flatnonzero((V == MISSING).all(axis=1))
+    if silent.size:
+        raise ValueError(
+            f"nobody voted for example {silent[0]} ({silent.size} in all): leave these examples out"
+        )
+    return V, K

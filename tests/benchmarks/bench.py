@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import argparse
 import io
+import multiprocessing
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from itertools import cycle
+from multiprocessing.synchronize import Barrier
 from statistics import median
 
 import pandas as pd
@@ -31,7 +33,7 @@ from fdiv.experiments.results import provenance
 from fdiv.files import RESULTS, write_text
 from fdiv.learning.losses import CrossEntropy, FDivLoss, NoisyLabelLoss
 from fdiv.learning.models import build_model
-from fdiv.learning.training import _Session, label_shares, normalise
+from fdiv.learning.training import _batch_count, _Session, label_shares, normalise
 from fdiv.noise import corrupt, paper_noise, uniform
 from fdiv.theory import DIVERGENCES
 
@@ -172,6 +174,114 @@ def steps_on_mnist(split: NoisySplit, rounds: int) -> pd.DataFrame:
         "the loop over the bare step", bare_steps, "bare step, the same loss", 4 * rounds, 10, size
     )
     return pd.concat([table, loop])
+
+
+# ------------------------------------------------------------------ what else could be faster
+
+
+def ways(rounds: int) -> pd.DataFrame:
+    """The step of the paper's CNN taken in other ways, its evaluation, and two runs side by side.
+
+    Every variant but "compiled" takes the same steps bit for bit; how far the compiled network is off stands
+    in its name.
+    """
+    data, pixels = mnist_or_its_shape()
+    split = noisy_split(data, corrupt(data.train_labels, paper_noise("mnist", "uniform-high"), seed=0))
+    threads, size = torch.get_num_threads(), PAPER_DF.batch_size
+
+    def session() -> _Session:
+        loss = FDivLoss("tv", 10, label_prior=label_shares(split))
+        return _Session(split, PAPER_DF, loss, 0, None, pick_device())
+
+    def on(count: int, step: Step) -> Step:
+        def one() -> None:
+            torch.set_num_threads(count)
+            try:
+                step()
+            finally:
+                torch.set_num_threads(threads)
+
+        return one
+
+    plain, rows, slow, compiled = session(), session(), session(), session()
+    rows.model.to(memory_format=torch.contiguous_format)
+    slow.optimiser = torch.optim.Adam(slow.model.parameters(), lr=1e-3, fused=False)
+    compiled.forward = torch.compile(compiled.model)
+    pictures = normalise(split.train_images[:size], PAPER_DF)
+    compiled.model.eval()
+    off = (compiled.forward(pictures) - compiled.model(pictures)).abs().max().item()
+    variants = {
+        "as it is, one thread": on(1, resident_step(plain)),
+        "two threads": on(2, resident_step(session())),
+        "pixels one after another, not by channels": on(1, resident_step(rows)),
+        "Adam not fused": on(1, resident_step(slow)),
+        f"compiled, logits off by {off:.0e}": on(1, resident_step(compiled)),
+    }
+    steps = measure(
+        "a step of the paper's CNN in other ways, batch 128",
+        variants,
+        "as it is, one thread",
+        rounds,
+        20,
+        size,
+    )
+    tenth = _batch_count(len(split.train_labels), size) // 10
+    step = resident_step(plain)
+    parts = {
+        "a tenth of its steps": on(1, lambda: [step() for _ in range(tenth)]),
+        "the evaluation after it": on(1, plain.evaluate),
+    }
+    epoch = measure("an epoch on MNIST in parts", parts, "a tenth of its steps", rounds, 1)
+    return pd.concat([steps, epoch, side_by_side(rounds)]).assign(pixels=pixels)
+
+
+def side_by_side(rounds: int, steps: int = 50) -> pd.DataFrame:
+    """Two runs of one thread at the same time, and one run of two threads: how long a step takes in all."""
+    times: dict[str, list[float]] = {"one run of two threads": [], "two runs of one thread": []}
+    context = multiprocessing.get_context("spawn")
+    for _ in range(rounds):
+        for name, taken in times.items():
+            runs = 1 if name.startswith("one") else 2
+            start, end = context.Barrier(runs + 1), context.Barrier(runs + 1)
+            given = (2 // runs, steps, start, end)
+            workers = [context.Process(target=_worker, args=given) for _ in range(runs)]
+            for worker in workers:
+                worker.start()
+            start.wait()
+            started = time.perf_counter()
+            end.wait()
+            taken.append((time.perf_counter() - started) / (steps * runs))
+            for worker in workers:
+                worker.join()
+    reference = "one run of two threads"
+    rows = [
+        {
+            "question": "steps of the paper's CNN on two cores",
+            "variant": name,
+            "milliseconds": round(1000 * median(taken), 3),
+            "images_per_second": round(PAPER_DF.batch_size / median(taken), 1),
+            "ratio": round(median(t / r for t, r in zip(taken, times[reference], strict=True)), 3),
+            "reference": reference,
+        }
+        for name, taken in times.items()
+    ]
+    return pd.DataFrame(rows)
+
+
+def _worker(threads: int, steps: int, start: Barrier, end: Barrier) -> None:
+    """Take ``steps`` steps with ``threads`` threads between two barriers, on pixels that nobody looks at."""
+    torch.set_num_threads(threads)
+    images = torch.randint(0, 256, (1000, 1, 28, 28), dtype=torch.uint8)
+    labels = torch.arange(1000) % 10
+    split = noisy_split(Dataset("mnist", images, labels, images[:9], labels[:9], 10), labels, validation=100)
+    loss = FDivLoss("tv", 10, label_prior=label_shares(split))
+    step = resident_step(_Session(split, PAPER_DF, loss, 0, None, pick_device()))
+    for _ in range(5):
+        step()
+    start.wait()
+    for _ in range(steps):
+        step()
+    end.wait()
 
 
 # ------------------------------------------------------------------ one step on CIFAR-10, exact and sampled
@@ -377,13 +487,14 @@ def in_onnxruntime(net: nn.Module, images: Tensor) -> Callable[[Tensor], object]
 
 PARTS: dict[str, Callable[[int], pd.DataFrame | None]] = {
     "mnist": steps_and_growth,
+    "ways": ways,
     "losses": against_cross_entropy,
     "cifar": steps_on_cifar,
     "networks": networks,
     "features": features,
     "minutes": minutes,
 }
-AT_WILL = ("minutes",)  # measured only if named: it trains a network
+AT_WILL = ("minutes", "ways")  # measured only if named: one trains a network, one starts processes
 
 
 def main() -> None:

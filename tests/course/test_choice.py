@@ -1,11 +1,15 @@
 """The page that helps to choose a loss: its lines of code run, and its lessons exist."""
 
+import pandas as pd
 import pytest
 import torch
 
 import fdiv.learning as learning
 from fdiv.course.notebooks import FOLDER
 from fdiv.course.site.choice import TREE, Advice
+from fdiv.experiments import average_ranks, critical_difference, paired_difference
+from fdiv.experiments import then_and_now as study
+from fdiv.files import RESULTS
 from fdiv.noise import symmetric
 
 
@@ -22,3 +26,23 @@ def test_a_path_ends_in_a_loss_that_learns_and_in_lessons_that_exist(advice):
     assert z.grad.abs().sum() > 0
     for number in advice.notebooks:
         assert list(FOLDER.glob(f"{number}_*.ipynb")), number
+
+
+def test_what_the_tree_says_of_measurements_was_measured():
+    """Its sentences about total variation, light noise, tweets and the choice of the epoch."""
+    means = study.table("features").dropna()
+    ranks = average_ranks(means)
+    assert ranks.index[0] == "tv"
+    assert (ranks[list(study.NOW)] <= ranks["tv"] + critical_difference(len(ranks), len(means))).sum() >= 8
+
+    light = means.loc["uniform-0.2"]
+    assert light.max() - light["ce"] < 2
+
+    tweets = pd.read_csv(RESULTS / "own_data.csv").query("data == 'tweets'")
+    tweets = tweets.pivot_table("accuracy", ["labels", "seed"], "method")
+    assert paired_difference(tweets["ce-stopped"], tweets["tv"]).verdict == "ahead"
+
+    chosen = {rule: study.table("paper", rule).loc["sparse-high"] for rule in study.RULES}
+    scores = {rule: row["pearson-logit"] for rule, row in chosen.items()}
+    assert scores["noisy-objective"] > scores["noisy-accuracy"] + 5
+    assert scores["noisy-objective"] > chosen["noisy-objective"].drop(list(study.OURS)).max() + 5

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from lessons import SOURCES, written
 from scipy import stats
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
@@ -36,7 +37,6 @@ from fdiv.course.exercises import (
     nb13,
     nb14,
 )
-from fdiv.course.notebooks import find, read
 from fdiv.experiments.statistics import critical_difference
 from fdiv.theory import exact
 from fdiv.theory.divergences import DIVERGENCES, Divergence, Interval, divergence
@@ -47,7 +47,7 @@ SOLUTION = re.compile(r"<summary>Solution</summary>(?:(?!</details>).)*?```pytho
 
 def exercises_of(source):
     """(id, the exercise cell, its solution), in the order of the notebook."""
-    cells = read(source).cells
+    cells = written(source).cells
     stubs = [cell.source for cell in cells if "exercise" in cell.metadata.get("tags", [])]
     prose = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
     solutions = SOLUTION.findall(prose)
@@ -65,7 +65,7 @@ def _imports(code):
     ]
 
 
-ALL = [one for source in find() for one in exercises_of(source)]
+ALL = [one for source in SOURCES for one in exercises_of(source)]
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_the_solution_is_right_and_the_stub_is_not(imports, stub, solution, caps
 
 def test_an_exercise_says_why_it_matters_once_it_is_right():
     mute = []
-    for source in find():
+    for source in SOURCES:
         module = importlib.import_module(f"fdiv.course.exercises.nb{source.stem[:2]}")
         checkers = [value for value in vars(module).values() if isinstance(value, Exercise)]
         mute += [f"{source.stem}: {one.title}" for one in checkers if not one.because]
@@ -91,7 +91,7 @@ def test_an_exercise_says_why_it_matters_once_it_is_right():
 
 
 def test_every_checker_is_used_by_a_notebook():
-    text = "\n".join(source.read_text(encoding="utf-8") for source in find())
+    text = "\n".join(source.read_text(encoding="utf-8") for source in SOURCES)
     for path in Path(exercises.__file__).parent.glob("[a-z]*.py"):
         module = importlib.import_module(f"fdiv.course.exercises.{path.stem}")
         for name, value in vars(module).items():

@@ -7,14 +7,14 @@ from statistics import quantiles
 
 import nbformat
 import pytest
+from lessons import SOURCES, executed, written
 
 from fdiv.course import notebooks
 from fdiv.course.lesson import CLAIM_OK
-from fdiv.course.notebooks import FOLDER, NotebookError, find, parameters, read
+from fdiv.course.notebooks import FOLDER, NotebookError, find, parameters
 from fdiv.course.pages import PLOTLY
 from fdiv.course.prediction import PREDICTION
 
-SOURCES = find()
 QUESTION = "**The question.**"
 OPENING = (QUESTION, "Paper: ", "Needs: ", "**Contents**")
 CLOSING = ("## Claims checked", "## Summary", "## Further reading", "## To be continued")
@@ -32,7 +32,7 @@ def source(request):
 
 @pytest.fixture
 def stored(source):
-    return nbformat.read(source.with_suffix(".ipynb"), as_version=4)
+    return executed(source)
 
 
 def code_cells(notebook):
@@ -47,7 +47,7 @@ def prose_of(notebook):
     return "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
 
 
-def text_of(output):
+def words_of(output):
     return output.get("text", "") or "".join(output.get("data", {}).get("text/plain", ""))
 
 
@@ -102,7 +102,7 @@ def test_a_story_says_what_was_so_far_how_long_it_takes_and_where_it_goes_on(sou
 
 
 def test_a_lesson_speaks_of_what_was_run(stored):
-    shown = prose_of(stored) + "".join(text_of(o) for cell in code_cells(stored) for o in cell.outputs)
+    shown = prose_of(stored) + "".join(words_of(o) for cell in code_cells(stored) for o in cell.outputs)
     assert re.findall(r"\b0 runs\b|not run here yet|\bNaN\b|\bnan\b", shown) == []
 
 
@@ -116,7 +116,7 @@ def test_contents_are_the_headings(stored):
 
 
 def test_parameters_are_literals_validated_in_the_next_cell(source):
-    notebook = read(source)
+    notebook = written(source)
     known = parameters(notebook)
     assert known["MODE"] == "quick"
     assert isinstance(known["SEED"], int)
@@ -130,7 +130,7 @@ def test_parameters_are_literals_validated_in_the_next_cell(source):
 def test_a_kernel_without_the_package_says_what_to_type(source, monkeypatch):
     monkeypatch.setitem(sys.modules, "fdiv", None)  # as if it were not installed
     with pytest.raises(ModuleNotFoundError, match=r"no fdiv: run  %pip install .* make lab"):
-        exec(code_cells(read(source))[1].source, {})
+        exec(code_cells(written(source))[1].source, {})
 
 
 def lines_of_code(source):
@@ -167,7 +167,7 @@ def test_claims_are_stored_and_compared(stored):
     assert cells, "a notebook states at least one claim"
     for cell in cells:
         assert {"claim", "nbval-check-output"} <= tags(cell)
-        printed = "".join(text_of(output) for output in cell.outputs)
+        printed = "".join(words_of(output) for output in cell.outputs)
         stated = len(re.findall(r"\bclaim\(", cell.source))
         assert printed.count(CLAIM_OK) >= stated, cell.source[:80]
 
@@ -177,7 +177,7 @@ def test_after_training_every_printed_cell_says_how_it_is_compared(stored):
     trained = False
     for cell in code_cells(stored):
         trained = trained or "training" in tags(cell)
-        if trained and "predict" not in tags(cell) and any(text_of(output) for output in cell.outputs):
+        if trained and "predict" not in tags(cell) and any(words_of(output) for output in cell.outputs):
             assert tags(cell) & {"nbval-ignore-output", "nbval-check-output"}, cell.source[:80]
 
 
@@ -193,7 +193,7 @@ def test_no_habit_that_breaks_elsewhere(source):
     text = source.read_text(encoding="utf-8")
     assert "FigureWidget" not in text
     assert not re.search(r"""["'](?:/[a-z]+/|\.\./|[A-Z]:\\\\)""", text), "no absolute or climbing path"
-    assert not re.search(r";\s*$", "\n".join(c.source for c in code_cells(read(source))), re.MULTILINE)
+    assert not re.search(r";\s*$", "\n".join(c.source for c in code_cells(written(source))), re.MULTILINE)
 
 
 def test_links_between_notebooks_lead_somewhere(stored):
@@ -204,7 +204,7 @@ def test_links_between_notebooks_lead_somewhere(stored):
 
 def title_of(source):
     """The opening line, as lists of notebooks write it: ``04 The algorithm, line by line: MNIST``."""
-    return read(source).cells[0].source.splitlines()[0].removeprefix("# ").replace(" · ", " ", 1)
+    return written(source).cells[0].source.splitlines()[0].removeprefix("# ").replace(" · ", " ", 1)
 
 
 TITLES = {source.stem: title_of(source) for source in SOURCES}
@@ -220,7 +220,7 @@ def test_the_readme_and_the_first_notebook_list_the_whole_course():
     """By the same titles and with the same questions."""
     readme = (FOLDER.parent / "README.md").read_text(encoding="utf-8")
     first = (
-        prose_of(read(SOURCES[0]))
+        prose_of(written(SOURCES[0]))
         .replace("**00", "[00")
         .replace("labels** |", "labels](00_start_here.ipynb) |")
     )
@@ -299,8 +299,8 @@ def test_predictions_stand_before_what_they_hide(stored):
 
 def test_the_right_option_is_not_known_by_its_place_or_length():
     """Over the whole course; in one notebook chance may do as it likes."""
-    notebooks = [nbformat.read(source.with_suffix(".ipynb"), as_version=4) for source in SOURCES]
-    outputs = [o.get("data", {}) for one in notebooks for cell in code_cells(one) for o in cell.outputs]
+    cells = [cell for source in SOURCES for cell in code_cells(executed(source))]
+    outputs = [o.get("data", {}) for cell in cells for o in cell.outputs]
     asked = [(o[PREDICTION]["options"], o[PREDICTION]["answer"]) for o in outputs if PREDICTION in o]
     places = [answer for _, answer in asked]
     lengths = [[len(option) for option in options] for options, _ in asked]

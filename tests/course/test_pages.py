@@ -11,11 +11,11 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 import torch
+from lessons import SOURCES, written
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from scipy.special import lambertw
 
 from fdiv import noise
-from fdiv.course.notebooks import find, read
 from fdiv.course.pages import PLOTLY, build, lesson
 from fdiv.course.prediction import Prediction
 from fdiv.course.site import cheat_sheet, choice, front, notation, references, results, shell
@@ -92,6 +92,7 @@ def site(tmp_path_factory):
     second = [new_markdown_cell("# 01 · Second\n\n## 2 Middle"), claims("three")]
     for name, cells in {"00_first": first, "01_second": second}.items():
         nbformat.write(new_notebook(cells=cells), folder / f"{name}.ipynb")
+    nbformat.write(new_notebook(cells=[new_markdown_cell("# 02_unnamed")]), folder / "02_unnamed.ipynb")
     assert build(folder, ["00_first", "01_second"], {"00_first": 12.6}) == folder / "index.html"
     return folder
 
@@ -290,7 +291,7 @@ def test_the_index_and_a_page_say_the_same_time_to_read(first, index):
 
 
 def test_the_routes_and_the_parts_name_notebooks_that_exist():
-    numbers = [source.stem[:2] for source in find()]
+    numbers = [source.stem[:2] for source in SOURCES]
     assert all(front.PARTS[0][3] <= number <= front.PARTS[-1][4] for number in numbers)
     assert set(front.ROUTES[0][2]) == {"00", "02", "04", "09"} <= set(numbers)
 
@@ -300,12 +301,10 @@ def test_a_lesson_without_a_title_goes_by_its_name():
     assert (bare.title, bare.question) == ("05_bare", "")
 
 
-def test_a_notebook_that_is_not_named_has_no_page(tmp_path):
-    for name in ("00_a", "01_b"):
-        nbformat.write(new_notebook(cells=[new_markdown_cell(f"# {name}")]), tmp_path / f"{name}.ipynb")
-    build(tmp_path, ["01_b"])
-    assert not (tmp_path / "00_a.html").exists()
-    assert "00_a" not in text_of(tmp_path, "index")
+def test_a_notebook_that_is_not_named_has_no_page(site, index):
+    assert (site / "02_unnamed.ipynb").exists()
+    assert not (site / "02_unnamed.html").exists()
+    assert "02_unnamed" not in index
 
 
 # ------------------------------------------------------------------ search
@@ -400,8 +399,8 @@ def test_a_symbol_of_several_notebooks_is_on_the_page_of_notation():
         *(letters(f"{one.tex} {one.meaning}") for g in notation.SYMBOLS.values() for one in g)
     )
     used = {}
-    for source in find():
-        prose = "\n".join(cell.source for cell in read(source).cells if cell.cell_type == "markdown")
+    for source in SOURCES:
+        prose = "\n".join(cell.source for cell in written(source).cells if cell.cell_type == "markdown")
         prose = re.sub(r"```.*?```|`[^`]*`", "", prose, flags=re.DOTALL)
         formulas = re.findall(r"\$\$.+?\$\$|\$[^$]+\$", prose, re.DOTALL)
         for one in set().union(*map(letters, formulas)):

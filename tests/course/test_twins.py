@@ -1,8 +1,8 @@
 """Every position of every control in the committed notebooks, read from what they store."""
 
-import nbformat
 import numpy as np
 import pytest
+from lessons import executed
 
 from fdiv.course.notebooks import FOLDER
 from fdiv.course.pages import PLOTLY
@@ -14,7 +14,7 @@ NOTEBOOKS = sorted(FOLDER.glob("[0-9][0-9]_*.ipynb"))
 
 def with_controls(path) -> list[dict]:
     """The figures with a twin that a notebook stores."""
-    outputs = [o for cell in nbformat.read(path, as_version=4).cells for o in cell.get("outputs", [])]
+    outputs = [o for cell in executed(path).cells for o in cell.get("outputs", [])]
     figures = [output.data[PLOTLY] for output in outputs if PLOTLY in output.get("data", {})]
     return [figure for figure in figures if "twin" in figure["layout"].get("meta", {})]
 
@@ -112,7 +112,7 @@ def test_nothing_leaves_its_axes_at_any_position(path):
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_every_control_of_a_lesson_has_its_twin(path):
-    notebook = nbformat.read(path, as_version=4)
+    notebook = executed(path)
     for cell in notebook.cells:
         if cell.cell_type == "code" and (
             "\nexplore(" in f"\n{cell.source}" or "\nwith_slider(" in f"\n{cell.source}"

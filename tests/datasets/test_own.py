@@ -436,3 +436,77 @@ def test_pictures_without_pillow_name_the_extra(monkeypatch):
     monkeypatch.setattr(own.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ValueError, match=r"pip install 'fdiv\[images\]'"):
         own.from_pictures(["a.png"], ["cat"])
+
+
+def test_labels_that_look_alike_are_pointed_out():
+    _, _, notes = own.checked_labels(["a", "a\u200b", "café", "cafe\u0301", "B", "b", "c d", "c\u00a0d"] * 5)
+    assert notes == [
+        "the labels 'a' and 'a\\u200b' look alike, so they may be one class",
+        "the labels 'café' and 'cafe\u0301' look alike, so they may be one class",
+        "the labels 'B' and 'b' differ by capitals alone, so they may be one class",
+        "the labels 'c d' and 'c\\xa0d' look alike, so they may be one class",
+    ]
+
+
+def test_a_cell_of_a_million_letters_is_cut_off_in_what_is_said(tmp_path):
+    number = "x,y\n" + "1.5,a\n2.5,b\n" * 20 + "A" * 10**6 + ",a\n"
+    notes = own.read(written(tmp_path, number.encode()), label="y").notes
+    assert "holds numbers but for 1 such as 'AAA" in notes[0]
+    assert all(len(note) < 200 for note in notes)
+    label = "x,y\n" + "1.5,a\n2.5,b\n" * 20 + "3," + "A" * 10**6 + "\n"
+    with pytest.raises(ValueError, match="column 'y' holds a label of 1000000 characters, which is no name"):
+        own.read(written(tmp_path, label.encode()), label="y")
+    header = "A" * 10**6 + ",y\n" + "1.5,a\n2.5,b\n" * 20
+    with pytest.raises(ValueError, match="a column has a name of 1000000 characters"):
+        own.read(written(tmp_path, header.encode()), label="y")
+
+
+def test_the_numbers_of_a_text_and_a_column_called_alike_are_told_apart():
+    texts = [f"the quick brown fox number {i} is {i * 7 % 13}" for i in range(100)]
+    frame = pd.DataFrame({"a": texts, "a 0": np.random.default_rng(0).random(100), "y": ["p", "q"] * 50})
+    names = own.from_table(frame, "y").features.columns
+    assert names.is_unique
+    assert {"a 0", "a 0'", "a 1"} <= set(names)
+
+
+@pytest.mark.parametrize("path", ["n" * 5000, "~nobody-of-this-name/x.csv"])
+def test_a_path_without_a_place_is_refused_in_a_sentence(tmp_path, path):
+    with pytest.raises(ValueError, match="cannot be looked at") as refused:
+        own.read(path)
+    assert len(str(refused.value)) < 250
+    with pytest.raises(ValueError, match="cannot be looked at"):
+        own.read(tmp_path, path)
+
+
+def test_a_name_that_two_pictures_have_is_refused(photos, tmp_path):
+    for kind in ("cat", "dog"):
+        (photos / kind).mkdir()
+        Image.new("RGB", (4, 4)).save(photos / kind / "same.png")
+    table = written(tmp_path, "file,label\nsame.png,cat\n" + "cat/same.png,cat\ndog/same.png,dog\n" * 5)
+    with pytest.raises(
+        ValueError, match=r"names 'same.png', which '\w+/same.png' and '\w+/same.png' are both"
+    ):
+        own.read(photos, table)
+    table = written(tmp_path, "file,label\n" + "cat/same.png,cat\ndog/same.png,dog\n" * 5)
+    assert "more than one line for 8 of the pictures" in own.read(photos, table).notes[0]
+
+
+def test_hidden_and_closed_folders_are_left_out_and_said(photos, monkeypatch):
+    before = len(own.read(photos).labels)
+    (photos / ".trash").mkdir()
+    for i in range(6):
+        Image.new("RGB", (4, 4)).save(photos / ".trash" / f"{i}.png")
+    (photos / "closed").mkdir()
+    (photos / "all").symlink_to(photos)
+    scandir = os.scandir
+
+    def closed(place):
+        if str(place).endswith("closed"):
+            raise PermissionError(13, "Permission denied", str(place))
+        return scandir(place)
+
+    monkeypatch.setattr(os, "scandir", closed)
+    read = own.read(photos)
+    assert len(read.labels) == before
+    assert read.notes[0] == "6 hidden pictures are left out"
+    assert read.notes[1].endswith("closed is left out (Permission denied)")

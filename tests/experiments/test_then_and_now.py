@@ -9,8 +9,9 @@ import torch
 from torch import nn
 
 from fdiv.datasets import noisy_data
+from fdiv.experiments import study as studies
 from fdiv.experiments import then_and_now as study
-from fdiv.experiments.then_and_now import BUDGETS, DECAYS, PARTS, Budget, Cell, Stack, chosen, compare
+from fdiv.experiments.then_and_now import BUDGETS, DECAYS, PARTS, Budget, Stack, chosen, compare
 from fdiv.learning.losses import CrossEntropy
 from fdiv.learning.methods import METHODS
 from fdiv.theory.divergences import DIVERGENCES
@@ -100,19 +101,16 @@ def test_an_objective_is_that_of_the_loss_on_each_seeds_answers(split):
     assert same[0] != pytest.approx(same[1], rel=1e-3)
 
 
-def test_a_cell_without_the_accuracy_of_a_rule_is_trained_anew(tmp_path, monkeypatch):
+def test_a_cell_is_trained_with_all_its_seeds(split, monkeypatch):
     monkeypatch.setitem(BUDGETS, "digits", TINY)
-    file, cells = tmp_path / "study.csv", [Cell("digits", "uniform-0.4", name) for name in ("ce", "tv")]
-    study.run(cells, file, seeds=(0,))
-    whole = study.measured(file)
-    old = whole.copy()
-    old.loc[old["method"] == "ce", "accuracy_noisy_objective"] = np.nan
-    old.to_csv(file, index=False)
-    study.run(cells, file, seeds=(0,))
-    again = study.measured(file)
-    assert again["method"].tolist() == ["tv", "ce"]
-    assert again.filter(like="accuracy").notna().all(axis=None)
-    assert list(again) == list(whole)
+    monkeypatch.setattr(study, "SEEDS", 2)
+    for method in ("ce", "flc"):
+        rows = pd.DataFrame(study.train("digits", "uniform-0.4", method, "l2"))
+        assert rows["seed"].tolist() == [0, 1]
+        assert rows[list(study.STUDY.needs)].stack().between(0, 1).all()
+        history, _ = compare(noisy_data("digits", "uniform-0.4").split, "ce", TINY, decay="l2", seeds=(0, 1))
+        last = history[history["epoch"] == TINY.epochs]["test_accuracy"].tolist()
+        assert (rows["accuracy_last"].tolist() == last) == (method == "ce")
 
 
 def test_T_is_estimated_where_validation_is_best_and_not_where_labels_are_known_by_heart(split):
@@ -169,31 +167,6 @@ def test_every_part_names_rows_that_exist():
             assert cell.method in study.TITLES
 
 
-def test_the_file_grows_cell_by_cell_and_nothing_is_trained_twice(tmp_path, monkeypatch):
-    monkeypatch.setitem(BUDGETS, "digits", TINY)
-    file, cells = (
-        tmp_path / "study.csv",
-        [Cell("digits", "uniform-0.4", name) for name in ("ce", "flc", "tv")],
-    )
-    study.run(cells[:2], file, seeds=(0, 1))
-    first = study.measured(file)
-    assert first[["method", "seed"]].values.tolist() == [["ce", 0], ["ce", 1], ["flc", 0], ["flc", 1]]
-    calls, trained = [], study._trained
-    monkeypatch.setattr(study, "_trained", lambda cell, seeds: calls.append(cell) or trained(cell, seeds))
-    study.run(cells, file, seeds=(0, 1))
-    assert calls == cells[2:]
-    both = study.measured(file)
-    pd.testing.assert_frame_equal(both.iloc[:4], first)
-    assert both["commit"].notna().all()
-    assert both.filter(like="accuracy_").stack().between(0, 1).all()
-    monkeypatch.setattr(study, "FILE", file)
-    monkeypatch.setattr(study.measured, "__defaults__", (file,))
-    means = study.table("digits", "last")
-    assert means.index.tolist() == ["uniform-0.4"]
-    assert list(means) == ["ce", "tv"]
-    assert study.table("digits", "last", statistic="count").eq(2).all(axis=None)
-
-
 def test_unknown_names_are_one_sentence(split):
     with pytest.raises(ValueError, match="no decay is called 'l3'"):
         compare(split, "ce", TINY, decay="l3")
@@ -212,9 +185,8 @@ def made_up(monkeypatch, tmp_path, cells, accuracy):
         for cell in cells
         for seed in range(5)
     ]
-    file = tmp_path / "made_up.csv"
-    pd.DataFrame(rows).drop_duplicates().to_csv(file, index=False)
-    monkeypatch.setattr(study.measured, "__defaults__", (file,))
+    monkeypatch.setattr(studies, "RESULTS", tmp_path)
+    pd.DataFrame(rows).drop_duplicates().to_csv(study.STUDY.path, index=False)
 
 
 def test_a_verdict_needs_an_interval_that_excludes_zero(monkeypatch, tmp_path):
@@ -259,6 +231,22 @@ def test_a_cell_stands_with_its_spread_its_seeds_and_its_distance(monkeypatch, t
     assert found.loc["sparse-low"]["verdict"].to_dict() == {
         name: {"tv": "ahead", "kl": "behind"}.get(name, "tied") for name in found.loc["sparse-low"].index
     }
+
+
+def test_on_images_what_was_run_stands_beside_its_pairs(monkeypatch):
+    rows = [("ce", 0, 0.8), ("ce", 1, 0.81), ("gce", 0, 0.85), ("gce", 1, 0.8599), ("elr", 2, 0.9)]
+    where = {"dataset": "mnist", "noise": "uniform-high", "mode": "laptop", "variant": "paper"}
+    where |= {"correction": "none", "transition": "estimated"}
+    runs = [where | {"method": m, "seed": s, "accuracy_noisy_accuracy": a} for m, s, a in rows]
+    other = where | {"noise": "random-0.7", "method": "tv", "seed": 0, "accuracy_noisy_accuracy": 0.5}
+    aside = [other, runs[2] | {"variant": "sam", "accuracy_noisy_accuracy": 0.1}]
+    monkeypatch.setattr(study, "our_accuracies", lambda: pd.DataFrame([*runs, *aside]))
+    found = study.on_images().set_index("method")
+    assert list(found.index) == ["ce", "gce", "elr"]  # no cross-entropy, no comparison: not the other noise
+    assert found.loc["gce", ["seeds", "verdict"]].tolist() == [2, "ahead"]
+    assert found.loc["gce", ["mean", "gap"]].tolist() == pytest.approx([85.495, 4.995])
+    assert found.loc["elr", ["gap", "verdict"]].isna().all()  # it shares no seed with cross-entropy
+    assert found.loc["elr", "mean"] == 90
 
 
 @pytest.mark.parametrize(("lead", "words"), [(0.1, "holds"), (-0.1, "does not hold")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import json
 import re
@@ -159,7 +160,7 @@ def test_an_interrupted_call_goes_on(wine, tmp_path, monkeypatch):
         fdiv.clean(X, noisy, **options)
     found = fdiv.clean(X, noisy, **options)
     assert len(fitted) == 3 + 3, "two of five folds were kept"
-    assert not list(tmp_path.rglob("*.npz")), "and are gone after the report"
+    assert not list((tmp_path / "clean").iterdir()), "and are gone after the report"
     fresh = fdiv.clean(X, noisy, estimator=LogisticRegression(max_iter=2000), progress=False, resume=False)
     np.testing.assert_allclose(found.wrong.wrong, fresh.wrong.wrong)
 
@@ -180,6 +181,7 @@ def test_more_rows_than_are_trained_on(wine, monkeypatch):
         ((["a b c"] * 4, [0, 1]), {}, "2 labels for 4 examples"),
         ((np.ones((20, 2)), [0] * 20), {}, "one class only, '0'"),
         ((pd.DataFrame(np.ones((20, 2))), 5), {}, "labels is 5, but must be a list or a vector"),
+        ((pd.DataFrame(np.ones((2, 2))), {0: 1, 1: 0}), {}, "labels is {.*}, but must be a list or a vector"),
         ((np.ma.masked_less([[0.0, 1.0]] * 20, 1), [0, 1] * 10), {}, "lose its mask"),
         ((np.ones((20, 2)), np.ma.masked_less([0, 1] * 10, 1)), {}, "lose its mask"),
         ((["a b c"] * 4, np.ma.masked_less([0, 1] * 2, 1)), {}, "lose its mask"),
@@ -235,6 +237,107 @@ def test_spreadsheets_do_not_compute_what_the_data_say(report, tmp_path):
     assert [cleaning.inert(text) for text in ("-1", "+1.5e3", "-", "@a", "-a", "a=b")] == [
         "-1", "+1.5e3", "-", "'@a", "'-a", "a=b",
     ]  # fmt: skip
+
+    assert [cleaning.inert(text) for text in (" =1", "=\n1", "\n@a", "＝1", "\ta")] == [
+        "' =1", "'=\n1", "'\n@a", "'＝1", "\ta",
+    ]  # fmt: skip
+
+
+def test_two_that_write_at_once_have_names_of_their_own(tmp_path):
+    (tmp_path / "label_errors_2.html").symlink_to("nowhere")
+    both = [cleaning.free_names(tmp_path) for _ in range(2)]
+    assert [table.name for table, _ in both] == ["label_errors.csv", "label_errors_3.csv"]
+
+
+def test_decisions_about_other_labels_are_not_found_again(report, tmp_path):
+    def key(of):
+        return re.search(r'KEY = "fdiv (\w{16})"', of.write(tmp_path)[1].read_text(encoding="utf-8")).group(1)
+
+    others = dataclasses.replace(report, labels=report.labels.assign(row=report.labels["row"] + 1))
+    assert key(report) == key(report)
+    assert key(report) != key(others)
+
+
+class Negative(LogisticRegression):
+    def predict_proba(self, X):
+        return super().predict_proba(X) - 2
+
+
+class Short(LogisticRegression):
+    def predict_proba(self, X):
+        return super().predict_proba(X)[1:]
+
+
+class Unsure(LogisticRegression):
+    def logits(self, X):
+        return np.full((len(X), 3), np.nan)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "said"),
+    [
+        (Negative(max_iter=500), "Negative cannot judge these data .row 0 of the probabilities is no dist"),
+        (Short(max_iter=500), "Short cannot judge these data .it gives no finite row of 3 logits for each"),
+        (Unsure(max_iter=500), "Unsure cannot judge these data .it gives no finite row of 3 logits for each"),
+    ],
+)
+def test_an_estimator_that_gives_no_probabilities_is_refused(wine, estimator, said):
+    X, noisy, _ = wine
+    with pytest.raises(ValueError, match=said):
+        fdiv.clean(X, noisy, estimator=estimator, progress=False, resume=False)
+
+
+def test_an_estimator_that_takes_no_texts_is_named_with_its_reason(wine):
+    X, noisy, _ = wine
+    with pytest.raises(ValueError, match=r"cannot judge .* columns of text .could not convert"):
+        fdiv.clean(
+            X.assign(colour=["red", "white"] * 89), noisy, estimator=LogisticRegression(), progress=False
+        )
+
+
+def test_a_frame_may_have_any_names_of_columns(wine):
+    X, noisy, _ = wine
+    options = {"estimator": LogisticRegression(max_iter=500), "progress": False, "resume": False}
+    numbered = X.set_axis([0, *X.columns[1:]], axis=1)
+    nested = X.set_axis(pd.MultiIndex.from_product([["a"], X.columns]), axis=1)
+    taken = X.set_axis(["(label)", *X.columns[1:]], axis=1)
+    counts = [fdiv.clean(frame, noisy, **options).wrong.count for frame in (X, numbered, nested, taken)]
+    assert counts == pytest.approx([counts[0]] * 4)
+
+
+def test_finished_folds_of_another_estimator_are_not_taken(wine):
+    X, noisy, _ = wine
+
+    def digest(**options):
+        return cleaning._digest(X, noisy, fdiv.RobustClassifier(**options), 5, 0)
+
+    T = symmetric(0.3, 60)
+    nearly = T.copy()
+    nearly[30, 30:32] += -0.01, 0.01  # where NumPy prints three dots
+    nets = [torch.nn.Linear(13, 3) for _ in range(2)]
+    assert digest(transition=T) == digest(transition=T.copy())
+    assert digest(transition=T) != digest(transition=nearly)
+    assert digest(module=nets[0]) == digest(module=copy.deepcopy(nets[0]))
+    assert digest(module=nets[0]) != digest(module=nets[1])
+    unknown = lambda *_: nets[0]  # noqa: E731, which cannot be pickled
+    assert digest(module=unknown) != digest(module=unknown)
+
+
+def test_a_rare_class_is_in_every_training(monkeypatch):
+    monkeypatch.setattr(cleaning, "TRAINED_ON", 100)
+    labels = np.repeat([0, 1, 2], [9_000, 30, 5])
+    rows = np.arange(len(labels)) + 7
+    some = cleaning._some(rows, labels, np.random.default_rng(0))
+    assert (np.bincount(labels[some - 7]) >= [90, 20, 5]).all()
+    assert len(set(some)) == len(some) <= 125
+    few = np.arange(100)
+    assert cleaning._some(few, few % 2, np.random.default_rng(0)) is few
+
+
+@pytest.mark.parametrize("n", [-1, 2.5, "3", True])
+def test_a_number_of_rows_that_is_none(report, n):
+    with pytest.raises(ValueError, match=r"n is .*, but must be a whole number of at least 0"):
+        report.look_next(n)
 
 
 @pytest.mark.parametrize(

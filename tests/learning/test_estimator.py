@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ import torch
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_wine, make_classification
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -140,6 +142,46 @@ def test_a_seed_repeats_bit_by_bit_and_leaves_the_generators_alone(wine):
     assert not np.array_equal(first, RobustClassifier(random_state=1, epochs=30).fit(X, y).logits(X))
 
 
+def test_threads_train_what_one_would_and_leave_the_warnings_alone(wine):
+    X, y, _ = wine
+    before = list(warnings.filters)
+
+    def trained(seed):
+        return RobustClassifier(epochs=2, random_state=seed).fit(X, y).logits(X)
+
+    seeds = [0, 1, 0, 1]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(trained, seeds))
+    assert all(np.array_equal(trained(seed), found) for seed, found in zip(seeds, together, strict=True))
+    assert warnings.filters == before
+
+
+def test_a_training_that_fails_leaves_the_classifier_as_it_was(wine):
+    X, y, _ = wine
+    model = RobustClassifier("tv", epochs=2, random_state=0)
+    for few in (X[:, :5], X):
+        model.set_params(epochs=-1)
+        with pytest.raises(ValueError, match="epochs is -1"):
+            model.fit(few, y)
+        with pytest.raises(NotFittedError):
+            model.predict(few)
+    before = model.set_params(epochs=2).fit(X, y).logits(X)
+    with pytest.raises(ValueError, match="epochs is -1"):
+        model.set_params(epochs=-1).fit(X[:, :5], y)
+    assert np.array_equal(model.logits(X), before)
+
+
+def test_a_column_without_a_value_that_training_had_is_warned_of(wine):
+    X, y, _ = wine
+    frame = pd.DataFrame(X[:, :3], columns=list("abc"))
+    model = RobustClassifier("tv", epochs=1, random_state=0).fit(frame.assign(red=[True, False] * 89), y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.predict(frame.assign(red=[True, "who knows"] * 89))
+    with pytest.warns(UserWarning, match="column 'red' holds none of .*: '1' for example, .* had 'False'"):
+        model.predict(frame.assign(red=[1, 0] * 89))
+
+
 def test_pickles_and_clones(wine):
     X, y, _ = wine
     model = RobustClassifier(FDivLoss("js", 3), **FAST).fit(X, y)
@@ -195,7 +237,7 @@ def test_a_module_of_ones_own(wine):
 )
 def test_a_module_that_does_not_fit_is_refused_in_a_sentence(wine, module, sentence):
     with pytest.raises(ValueError, match=sentence):
-        RobustClassifier(module=module).fit(*wine[:2])
+        RobustClassifier("tv", module=module).fit(*wine[:2])
 
 
 # ---------------------------------------------------------------------- messy tables
@@ -306,7 +348,7 @@ def test_labels_that_are_none_are_refused_in_a_sentence(change, sentence):
     ],
 )
 def test_options_that_make_no_sense_are_refused_in_a_sentence(options, sentence):
-    X, y = frame()
+    X, y = frame(80)  # too few to be looked at before
     with pytest.raises(ValueError, match=sentence):
         RobustClassifier(**options).fit(X, y)
 

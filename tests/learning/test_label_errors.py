@@ -220,6 +220,10 @@ def test_top_is_a_small_table():
     assert table["score"].tolist() == found.score[found.order[:3]].tolist()
     assert len(found.top()) == 10
     assert len(found.top(1000)) == 300
+    for table in (found.top, found.issues):
+        for n in (-1, 2.5, "3", True):
+            with pytest.raises(ValueError, match=r"n is .*, but must be a whole number of at least 0"):
+                table(n)
 
 
 # --- what people have --------------------------------------------------------------------------------------
@@ -398,6 +402,44 @@ def test_probabilities_go_in_directly_as_array_tensor_list_or_frame():
     assert (named.order == expected.order).all()
     backwards = rank_label_errors(frame[NAMES[::-1]], NAMES[Y])
     np.testing.assert_allclose(backwards.score, named.score, atol=1e-12)
+
+
+def test_the_columns_of_a_frame_are_classes_also_where_they_are_numbers():
+    expected = rank_label_errors(P, Y)
+    shuffled = pd.DataFrame(P.numpy()).iloc[:, ::-1]
+    np.testing.assert_allclose(rank_label_errors(shuffled, Y).score, expected.score, atol=1e-12)
+
+
+class Negative(LogisticRegression):
+    def predict_proba(self, X):
+        return super().predict_proba(X) - 2
+
+
+class Short(LogisticRegression):
+    def logits(self, X):
+        return self.decision_function(X)[1:]
+
+
+class Unsure(LogisticRegression):
+    def logits(self, X):
+        return np.full((len(X), 3), np.nan)
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "said"),
+    [
+        (Negative, {}, "row 0 of the probabilities is no distribution .*: these are the answers of predict"),
+        (Negative, {"cv": 2}, "row 0 of the probabilities is no distribution .*: these are the answers of"),
+        (Short, {}, r"gives shape \(29, 3\) for 30 inputs"),
+        (Unsure, {}, "gives logits that are not finite"),
+        (lambda x: x[:, :3].numpy(), {}, "the model gives ndarray, but must give a tensor"),
+    ],
+)
+def test_a_model_that_gives_no_answers_is_refused(model, options, said):
+    inputs, labels = np.random.default_rng(0).normal(size=(30, 4)), np.arange(30) % 3
+    model = model().fit(inputs, labels) if isinstance(model, type) else model
+    with pytest.raises(ValueError, match=said):
+        rank_label_errors(model, inputs, labels, **options)
 
 
 def test_an_estimator_and_a_frame_with_names_as_labels():

@@ -194,10 +194,10 @@ def test_votes():
         np.testing.assert_allclose(shares, counts / counts.sum(), atol=1e-6)
     torch.testing.assert_close(votes_to_soft(torch.as_tensor(votes), K), q)
     for bad, message in (
-        (votes.astype(float), "a matrix of integers, a row per example"),
-        (votes[:, 0], "a matrix of integers"),
-        (np.array([[0, 4]]), "votes hold 4, but a vote is 0 to 3, or -1"),
-        (np.array([[0, 1], [-1, -1]]), r"votes\[1\] holds no vote: leave out the 1 such examples"),
+        (votes.astype(float), r"whole numbers of shape \(examples, annotators\), not float64"),
+        (votes[:, 0], r"whole numbers .* of shape \(200,\)"),
+        (np.array([[0, 4]]), r"votes\[0, 1\] is 4, but a vote is 0 to 3, or -1"),
+        (np.array([[0, 1], [-1, -1]]), r"nobody voted for example 1 \(1 in all\): leave these"),
     ):
         with pytest.raises(ValueError, match=message):
             votes_to_soft(bad, K)

@@ -1,9 +1,9 @@
 """The networks: their shapes, sizes, shortcuts and what they refuse."""
 
 import argparse
-import hashlib
+import dataclasses
 import io
-import re
+import pickle
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -14,12 +14,10 @@ import torch
 import torchvision
 from torch import nn
 
-from fdiv.datasets import ImageFiles
-from fdiv.learning import models
+from fdiv.datasets import DatasetMissing, ImageFiles, mirrors
 from fdiv.learning.models import (
     MODELS,
     PreActBlock,
-    WeightsMissing,
     build_model,
     cifar_net,
     cnn,
@@ -36,8 +34,9 @@ RESIDUAL = [False, True]
 
 @pytest.fixture(autouse=True)
 def weights_folder(tmp_path, monkeypatch) -> Path:
-    """Where torch would keep downloaded weights: empty, and no network to fill it."""
+    """Where torch would keep downloaded weights: empty, as the cache is, and no network to fill it."""
     monkeypatch.setenv("FDIV_OFFLINE", "1")
+    monkeypatch.setenv("FDIV_DATA", str(tmp_path / "cache"))
     previous = torch.hub.get_dir()
     torch.hub.set_dir(tmp_path / "hub")
     yield tmp_path / "hub" / "checkpoints"
@@ -295,94 +294,46 @@ def test_a_block_of_the_fast_net_begins_by_passing_its_maps_on():
 # ---------------------------------------------------------------------- weights of others
 
 
-@pytest.fixture
-def published(weights_folder, monkeypatch):
-    """(path, state): random weights that pass for torchvision's, and where torch's cache would have them."""
+def test_resnet50_starts_from_weights_with_a_new_last_layer(weights_folder, monkeypatch):
+    """Here from torch's cache, without the network; other places are those of any download."""
     torch.manual_seed(1)
-    state = torchvision.models.resnet50(weights=None).state_dict()
-    data = io.BytesIO()
+    state, data = torchvision.models.resnet50(weights=None).state_dict(), io.BytesIO()
     torch.save(state, data)
-    weights = torchvision.models.ResNet50_Weights.IMAGENET1K_V1
-    assert weights.url.endswith("/resnet50-0676ba61.pth")  # the first release, which the paper had
-    name = f"resnet50-{hashlib.sha256(data.getvalue()).hexdigest()[:8]}.pth"
-    host = weights_folder.parent.parent / "host"
-    host.mkdir()
-    (host / name).write_bytes(data.getvalue())
-    monkeypatch.setattr(weights.value, "url", (host / name).as_uri())
-    return weights_folder / name, state
-
-
-def test_resnet50_starts_from_weights_with_a_new_last_layer(published, monkeypatch):
-    path, state = published
-    monkeypatch.setenv("FDIV_OFFLINE", "0")
+    weights = torchvision.models.ResNet50_Weights.IMAGENET1K_V1  # the first release, which the paper had
+    (name,) = mirrors.RESNET50.checksums
+    assert weights.url.endswith(f"/{name}")
+    form = dataclasses.replace(mirrors.RESNET50, checksums={name: mirrors.sha256(data.getvalue())})
+    monkeypatch.setattr(mirrors, "RESNET50", form)
+    weights_folder.mkdir(parents=True)
+    (weights_folder / name).write_bytes(data.getvalue())
     model = build_model("resnet-50", torch.zeros(1, 3, 256, 256), 14)
-    for name, value in model.state_dict().items():
-        if name.startswith("fc."):
+    for key, value in model.state_dict().items():
+        if key.startswith("fc."):
             assert value.shape[0] == 14
         else:
-            assert value.equal(state[name])
-    assert path.exists()
-    monkeypatch.setenv("FDIV_OFFLINE", "1")
-    assert resnet50().conv1.weight.equal(state["conv1.weight"])  # from torch's cache, without the network
+            assert value.equal(state[key])
 
 
-def test_weights_run_no_program(published, monkeypatch):
+def test_weights_run_no_program():
     """A file with the right hash is still read as weights alone."""
-    path, _ = published
-    host = path.parent.parent.parent / "host"
     data = io.BytesIO()
     torch.save({"conv1.weight": argparse.Namespace()}, data)
-    name = f"resnet50-{hashlib.sha256(data.getvalue()).hexdigest()[:8]}.pth"
-    (host / name).write_bytes(data.getvalue())
-    monkeypatch.setattr(
-        torchvision.models.ResNet50_Weights.IMAGENET1K_V1.value, "url", (host / name).as_uri()
-    )
-    monkeypatch.setenv("FDIV_OFFLINE", "0")
-    with pytest.raises(WeightsMissing, match="could not be fetched"):
-        resnet50()
+    with pytest.raises(pickle.UnpicklingError, match=r"argparse\.Namespace"):
+        mirrors.read_weights({"weights.pth": data.getvalue()})
 
 
-def test_a_flipped_bit_in_the_weights_is_seen(published, monkeypatch):
-    path, _ = published
-    host = path.parent.parent.parent / "host" / path.name
-    data = bytearray(host.read_bytes())
-    data[len(data) // 2] ^= 1
-    path.parent.mkdir(parents=True)
-    path.write_bytes(data)
-    with pytest.raises(WeightsMissing, match=f"^{re.escape(str(path))} is corrupt .*: delete it$"):
-        resnet50()
-    path.unlink()
-    host.write_bytes(data)
-    monkeypatch.setenv("FDIV_OFFLINE", "0")
-    with pytest.raises(WeightsMissing, match=r"could not be fetched \(RuntimeError invalid hash value .*"):
-        resnet50()
-    assert not path.exists()
-
-
-def test_the_sentence_where_the_weights_cannot_be_had(weights_folder, monkeypatch):
-    put = (
-        f"put resnet50-0676ba61.pth into {weights_folder}, or choose the model 'resnet-50-random' "
-        "to start from random weights"
-    )
-    with pytest.raises(WeightsMissing) as error:
+def test_the_sentence_where_the_weights_cannot_be_had(tmp_path):
+    with pytest.raises(DatasetMissing) as error:
         resnet50()
     assert str(error.value) == (
-        f"the ImageNet weights are not on this machine and FDIV_OFFLINE forbids the network: {put}"
+        "ResNet-50 is not in the cache and could not be fetched (FDIV_OFFLINE forbids the network): put"
+        f" weights/resnet50-0676ba61.pth into {tmp_path / 'cache'}, or name a folder that has it with"
+        " FDIV_DATA, or choose the model 'resnet-50-random' to start from random weights"
     )
-
-    def no_route(*_, **__):
-        raise OSError("no route\n to host")
-
-    monkeypatch.setenv("FDIV_OFFLINE", "0")
-    monkeypatch.setattr(torch.hub, "download_url_to_file", no_route)
-    with pytest.raises(WeightsMissing) as error:
-        resnet50()
-    assert str(error.value) == f"the ImageNet weights could not be fetched (no route to host): {put}"
-    assert isinstance(error.value, OSError)
 
 
 def test_random_weights_ask_nobody(monkeypatch):
-    monkeypatch.setattr(models, "_imagenet_weights", lambda _: pytest.fail("weights were asked for"))
+    monkeypatch.setattr(mirrors, "obtain", lambda *_: pytest.fail("weights were asked for"))
     build_model("resnet-50-random", torch.zeros(1, 3, 64, 64), 14)
 
 

@@ -605,16 +605,16 @@ def test_a_warm_up_is_trained_first_and_handed_over(split, tmp_path, runs):
 
 
 def test_a_warm_up_is_shared_by_all_that_need_the_same(split, tmp_path, runs):
-    settings = replace(SHORT, warm_up=replace(QUICK, schedule=((4, 1e-3),)))
+    settings = replace(SHORT, warm_up=replace(QUICK, schedule=((2, 1e-3),)))
     other_labels = replace(split, train_labels=split.train_clean_labels)
     expected = [
-        (split, "js", settings, 0, 4 + 3),
+        (split, "js", settings, 0, 2 + 3),
         (split, "tv", settings, 0, 3),
         (split, "tv", replace(settings, batch_size=32, source="other words"), 0, 3),
-        (split, "tv", settings, 1, 4 + 3),
-        (split, "tv", replace(settings, warm_up=replace(QUICK, schedule=((4, 2e-3),))), 0, 4 + 3),
-        (other_labels, "tv", settings, 0, 4 + 3),
-        (split, "plugin", replace(settings, warm_up_method="ratio"), 0, 4 + 3),
+        (split, "tv", settings, 1, 2 + 3),
+        (split, "tv", replace(settings, warm_up=replace(QUICK, schedule=((2, 2e-3),))), 0, 2 + 3),
+        (other_labels, "tv", settings, 0, 2 + 3),
+        (split, "plugin", replace(settings, warm_up_method="ratio"), 0, 2 + 3),
     ]
     for number, (data, method, chosen, seed, epochs) in enumerate(expected):
         rows = []

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import copy
 import csv
 import functools
 import gzip
@@ -1182,6 +1183,46 @@ def _(rng: random.Random, folder: Path) -> str:
     return GOOD
 
 
+class Judge:
+    """A classifier that gives whatever it was given, for any rows."""
+
+    def __init__(self, given: Any = None, classes: Any = (0, 1)) -> None:
+        self.given, self.classes_ = given, np.asarray(classes)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        return {"given": self.given, "classes": self.classes_}
+
+    def fit(self, X: Any, y: Any) -> Judge:
+        return self
+
+    def predict_proba(self, X: Any) -> Any:
+        return self.given[: len(X)] if isinstance(self.given, np.ndarray) and self.given.ndim else self.given
+
+
+def answers(rng: random.Random) -> Any:
+    P = np.random.default_rng(rng.randrange(99)).dirichlet(np.ones(2), 60)
+    return rng.choice([P, P, P - 1, P * math.nan, P[:3], P[:, :1], P.astype(object), P.tolist(), value(rng)])
+
+
+@kind("clean: a judge of one's own", 0.5)
+def _(rng: random.Random, folder: Path) -> str:
+    X, y = np.random.default_rng(0).normal(size=(60, 2)), np.arange(60) % 2
+    judge = Judge(answers(rng), rng.choice([(0, 1), (0, 1), (0,), (1, 0), ("a", "b")]))
+    return ends(
+        lambda: fdiv.clean(X, y, estimator=judge, folds=2, progress=False, resume=False),
+        lambda made: bool(np.isfinite(made.labels["wrong"]).all()),
+    )
+
+
+@kind("label errors: any answers and how many")
+def _(rng: random.Random, folder: Path) -> str:
+    n = rng.choice([None, 0, 5, 10**9, value(rng)])
+    return ends(
+        lambda: fdiv.rank_label_errors(answers(rng), np.arange(60) % 2).issues(n),
+        lambda table: bool(table["wrong"].between(0, 1).all()) and (n is None or len(table) == min(n, 60)),
+    )
+
+
 @kind("clean: a place that cannot be written to", 0.3)
 def _(rng: random.Random, folder: Path) -> str:
     (folder / "file").touch()
@@ -1362,6 +1403,41 @@ def _(rng: random.Random, folder: Path) -> str:
         [lambda: RobustClassifier("tv", epochs=1).fit(X, y).predict(X), lambda: fdiv.recommend(X, y)]
     )
     return with_sklearn(fit_)
+
+
+@functools.cache
+def trained() -> tuple[RobustClassifier, pd.DataFrame]:
+    frame = pd.DataFrame(SMALL_X, columns=["a", "b"]).assign(red=[True, False] * 15)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of classes that one epoch cannot tell apart
+        return RobustClassifier("tv", epochs=1, random_state=0).fit(frame, np.arange(30) % 2), frame
+
+
+@kind("estimator: asked about another table", 0.3)
+def _(rng: random.Random, folder: Path) -> str:
+    model, frame = trained()
+    column = [value(rng) for _ in range(30)]
+    odd = [
+        frame.assign(**{rng.choice(["a", "red"]): column}),
+        frame[["b", "a", "red"]],
+        frame.drop(columns="a"),
+    ]
+    odd += [frame[:0], frame.to_numpy(), frame.assign(a=math.inf), value(rng)]
+    return with_sklearn(
+        lambda: model.predict_proba(rng.choice(odd)), lambda p: bool(np.isfinite(p).all()) and p.shape[1] == 2
+    )
+
+
+@kind("estimator: a training that fails", 0.3)
+def _(rng: random.Random, folder: Path) -> str:
+    model, frame = trained()
+    before = model.logits(frame)
+    wrong = rng.choice([{"epochs": -1}, {"hidden": "x"}, {"loss": "?"}, {"batch_size": 0}])
+    again = copy.copy(model).set_params(**wrong)
+    ended = ends(lambda: again.fit(SMALL_X[:, :1], np.arange(30) % 2), lambda _: False)
+    if not np.array_equal(again.logits(frame), before):
+        raise Bad("it answers otherwise than before")
+    return ended
 
 
 def with_sklearn(call: Callable[[], Any], right: Callable[[Any], bool] = lambda _: True) -> str:

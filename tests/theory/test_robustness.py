@@ -6,7 +6,6 @@ A test that sweeps says how many cases it has and how large its largest error ma
 
 from __future__ import annotations
 
-import doctest
 import itertools
 import math
 
@@ -123,20 +122,6 @@ def values(P: torch.Tensor, name) -> torch.Tensor:
 
 def classifiers(n: int, K: int):
     return itertools.product(range(K), repeat=n)
-
-
-def test_every_example_of_the_room_runs():
-    for module in (robustness, exact):
-        result = doctest.testmod(module)
-        assert result.attempted >= 20
-        assert result.failed == 0
-        documented = {
-            t.name.removeprefix(f"{module.__name__}.")
-            for t in doctest.DocTestFinder().find(module)
-            if t.examples
-        }
-        dataclasses = {n for n in module.__all__ if isinstance(getattr(module, n), type)}
-        assert set(module.__all__) - documented - dataclasses - {"DECISION_RULES"} == set()
 
 
 def test_the_room_exports_the_public_names_of_its_modules():

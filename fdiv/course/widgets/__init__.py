@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from fdiv.device import is_static
-from fdiv.names import choose
+from fdiv.names import choose, notebook_tools
 from fdiv.noise import paper_noise, transition
 from fdiv.theory.divergences import DIVERGENCES
 
@@ -252,8 +252,9 @@ def _figure(name: str, params: dict[str, Any], finding: str) -> Any:
 @functools.cache
 def _widget_class(name: str) -> type:
     """The widget of a module: parameters go to it, and its state comes back."""
-    import anywidget
-    import traitlets
+    with notebook_tools(name):
+        import anywidget
+        import traitlets
 
     class Widget(anywidget.AnyWidget):
         _esm = source(name)
