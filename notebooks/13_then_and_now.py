@@ -174,6 +174,8 @@ natures.rename(index=TITLES).replace({True: "yes", False: ""})
 #
 # "Symmetric" losses sum to a constant over the labels, so that even noise only scales their risk: MAE, its sums with NCE, ANL-CE, and, for even labels, total variation. They are one family, $\sum_k a(p_k)\,(\tfrac1K-[y=k])$ with an increasing $a$: $a(p)=p$ is MAE, $a(p)=\tfrac12\tanh p$ is the paper's total variation.
 #
+# **Uneven classes** mean nothing to a loss that never counts labels: it gives no class up for being frequent. Six of the eight divergences with their fixed $g$ do, from a share on that [notebook 12](12_who_is_robust.ipynb) computes.
+#
 # Now the decisions alone say which noise is too much, before any training:
 
 # %%

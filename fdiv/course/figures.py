@@ -192,13 +192,10 @@ def bars_figure(values: Mapping[str, float], *, title: str, x_title: str) -> go.
     return figure
 
 
-def ranges_figure(
-    ranges: Mapping[str, tuple[float, float]], *, title: str, says: Mapping[str, str] | None = None
-) -> go.Figure:
+def ranges_figure(ranges: Mapping[str, tuple[float, float]], *, title: str) -> go.Figure:
     """A horizontal bar from the smallest to the largest noisy D / clean D, a stroke where these agree.
 
     ranges: title of a divergence to the two ends.
-    says: what stands behind a bar, in words.
 
     >>> ranges = {"Total variation": (0.5, 0.5), "KL": (0.2, 0.4)}
     >>> [bar.text for bar in ranges_figure(ranges, title="Two ranges").data]
@@ -211,7 +208,7 @@ def ranges_figure(
             y=[name],
             x=[max(high - low, 0.005)],
             base=[low],
-            text=(says or {}).get(name, "one number" if high - low < 1e-6 else f"{low:.2f} to {high:.2f}"),
+            text="one number" if high - low < 1e-6 else f"{low:.2f} to {high:.2f}",
             textposition="outside",
             cliponaxis=False,
             orientation="h",

@@ -15,6 +15,7 @@ from torch import Tensor
 from fdiv import noise
 from fdiv.datasets import HUMAN, human_labels, load
 from fdiv.experiments.study import Study
+from fdiv.learning.recommend import foreseen_flips
 
 __all__ = ["STUDY", "coarse", "flip_auroc", "majority_wrong", "measure", "measured", "measured_T"]
 
@@ -36,27 +37,18 @@ def flip_auroc(images: Tensor, clean: Tensor, noisy: Tensor) -> float:
     class with fewer than two examples per fold of either kind is left out.
     """
     from sklearn.linear_model import LogisticRegression
-    from sklearn.metrics import roc_auc_score
-    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+    from sklearn.model_selection import StratifiedKFold
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
     if not len(images) == len(clean) == len(noisy):
         raise ValueError(f"there are {len(images)} images, {len(clean)} clean and {len(noisy)} noisy labels")
-    pixels, flipped = coarse(images), (clean != noisy).numpy()
+    model = make_pipeline(StandardScaler(), LogisticRegression(C=0.01, max_iter=500))
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
-    scores = []
-    for k in clean.unique():
-        inside = (clean == k).numpy()
-        hit = flipped[inside]
-        if min(hit.sum(), (~hit).sum()) < 2 * FOLDS:
-            continue
-        model = make_pipeline(StandardScaler(), LogisticRegression(C=0.01, max_iter=500))
-        foreseen = cross_val_predict(model, pixels[inside], hit, cv=folds, method="decision_function")
-        scores.append(roc_auc_score(hit, foreseen))
-    if not scores:
+    found = foreseen_flips(coarse(images), clean.numpy(), (clean != noisy).numpy(), model, folds)
+    if not found:
         raise ValueError(f"no class has {2 * FOLDS} flipped and {2 * FOLDS} kept labels: nothing to test")
-    return float(np.mean(scores))
+    return float(np.mean([auroc for auroc, _, _ in found]))
 
 
 def majority_wrong(T: np.ndarray) -> float:

@@ -23,7 +23,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal
 
-from fdiv.datasets import CATALOGUE
+from fdiv.datasets import CATALOGUE, Entry
 from fdiv.learning.methods import METHODS
 from fdiv.learning.recipe import Recipe
 from fdiv.names import choose
@@ -479,32 +479,34 @@ def recipe(
         return _AUTHORS_CODE[
             choose(f"family of datasets with variant {variant!r}", entry.recipes, tuple(_AUTHORS_CODE))
         ]
+    if variant == "long" and mode != "laptop":
+        raise ValueError(f"variant {variant!r} concerns only MODE 'laptop', not {mode!r}")
+    base = _ordinary(entry, row.recipe, mode, correction, clean)
     if variant == "long":
-        if mode != "laptop":
-            raise ValueError(f"variant {variant!r} concerns only MODE 'laptop', not {mode!r}")
-        base = recipe(dataset, method, mode, correction=correction, clean=clean)
         return _throughout(base, _longer)
-    if variant in CHANGES:
-        base = recipe(dataset, method, mode, correction=correction, clean=clean)
-        return replace(base, **CHANGES[variant], source=f"{base.source}; {VARIANTS[variant]}")
+    if variant == "paper":
+        return base
+    return replace(base, **CHANGES[variant], source=f"{base.source}; {VARIANTS[variant]}")
+
+
+def _ordinary(entry: Entry, family: str, mode: Mode, correction: str, clean: bool) -> Recipe:
+    """Return the recipe of the variant "paper" for a method of this family."""
     if mode == "quick" or entry.stand_in is None:
         mode, entry = "quick", CATALOGUE[entry.stand_in or entry.name]
     if entry.recipes not in RECIPES[mode]:
         have = " or ".join(f"MODE {m!r}" for m in MODES if m == "quick" or entry.recipes in RECIPES[m])
         raise ValueError(f"{entry.name} has no recipe for MODE {mode!r}: choose {have}")
     recipes, model = RECIPES[mode][entry.recipes], entry.model
-    if model is not None:
-        recipes = {
-            name: _throughout(one, lambda stage: replace(stage, model=model)) for name, one in recipes.items()
-        }
-    if correction == "forward" and FORWARD in recipes:
-        return recipes[FORWARD]
-    if correction in ("exact", "forward"):
-        warm = recipes.get("warm", recipes[REST])
-        return _forward(warm) if correction == "forward" else warm
-    if clean and mode == "paper" and row.recipe in _CLEAN.get(entry.recipes, {}):
-        return _CLEAN[entry.recipes][row.recipe]
-    return recipes.get(row.recipe, recipes[REST])
+    warm, known = recipes.get("warm", recipes[REST]), _CLEAN.get(entry.recipes, {})
+    if correction == "forward":
+        one = recipes.get(FORWARD) or _forward(warm)
+    elif correction == "exact":
+        one = warm
+    elif clean and mode == "paper" and family in known:
+        one = known[family]
+    else:
+        one = recipes.get(family, recipes[REST])
+    return one if model is None else _throughout(one, lambda stage: replace(stage, model=model))
 
 
 def _longer(one: Recipe) -> Recipe:

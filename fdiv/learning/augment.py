@@ -12,12 +12,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from fdiv.names import choose
+from fdiv.names import Registry
 
 __all__ = [
     "AUGMENTATIONS",
     "Augmentation",
-    "augmentation",
     "centre_crop",
     "crop_flip",
     "crop_flip_rotate",
@@ -149,21 +148,16 @@ class Augmentation:
     test: Change = unchanged
 
 
-AUGMENTATIONS = {
-    a.name: a
-    for a in (
+AUGMENTATIONS: Registry[Augmentation] = Registry(
+    "augmentation",
+    (
         Augmentation("none", unchanged),
         Augmentation("shift-flip", shift_flip),
         Augmentation("crop-flip", crop_flip),
         Augmentation("crop-flip-rotate", crop_flip_rotate),
         Augmentation("crop224-flip", crop_flip_224, centre_crop),
-    )
-}
-
-
-def augmentation(name: str) -> Augmentation:
-    """The augmentation called none, shift-flip, crop-flip, crop-flip-rotate or crop224-flip."""
-    return AUGMENTATIONS[choose("augmentation", name, tuple(AUGMENTATIONS))]
+    ),
+)
 
 
 def _at_least(images: Tensor, size: int) -> None:

@@ -114,7 +114,8 @@ class NoisyLabelLoss(nn.Module):
 
     num_classes: how many columns the logits have; None takes any number.
     weight: how much a label of each class counts, as in ``nn.CrossEntropyLoss``. It stands for a world in
-        which labels are that much more frequent; a label prior is weighted along with it.
+        which labels are that much more frequent; a label prior is weighted along with it, and a T becomes
+        that of this world, where an example of class i counts sum_j T[i, j] weight[j].
     ignore_index: a label that does not count; None, unlike there, refuses every label that is no class.
     reduction: "mean", weighted; "sum"; or "none", a number for each label.
     check: whether each call looks at the values of logits and labels, which waits for the device. A training
@@ -291,6 +292,18 @@ class NoisyLabelLoss(nn.Module):
         rows = rows if w is None else rows * w
         return rows.sum() if self._reduction == "sum" else rows
 
+    def _weighted_T(self, T: np.ndarray) -> np.ndarray:
+        """T where labels are as frequent as their weights say: P(Y~=j|Y=i) grows with the weight of j."""
+        if self._class_weight is None:
+            return T
+        weight = self._class_weight.values.numpy()
+        if not weight.all():
+            raise ValueError(
+                f"weight is 0 for class {weight.argmin()}, but with T every label must count: leave T or"
+                " weight out"
+            )
+        return T * weight / (T @ weight)[:, None]
+
     def _only_mean(self, what: str, why: str) -> None:
         if self._reduction != "mean":
             raise ValueError(f"{what} has no reduction={self._reduction!r}: {why}")
@@ -406,7 +419,8 @@ class _ProductLoss(NoisyLabelLoss):
         if given:
             prior = distribution(label_prior, self.num_classes)
             if isinstance(label_prior, str):
-                prior = prior if T is None else prior @ T  # it is the clean labels that are balanced
+                # it is the clean labels that are balanced
+                prior = prior if T is None else prior @ self._weighted_T(T)
             elif self._class_weight is not None:
                 prior = distribution(
                     prior * (w := self._class_weight.values.numpy()) / (prior @ w), len(prior)
@@ -477,8 +491,8 @@ class _ProductLoss(NoisyLabelLoss):
         if self._seen >= self._next_look:  # at 64, 128, 256, ... labels
             self._next_look = 2 * self._seen
             counts = self.label_counts.double().cpu()
-            prior = counts / counts.sum().clamp(min=1)
-            if self._warn_of_imbalance(prior, 3 * (prior * (1 - prior) / counts.sum().clamp(min=1)).sqrt()):
+            prior = (counts + 1) / (counts + 1).sum()  # one more of each, as what was not seen may be there
+            if self._warn_of_imbalance(prior, 3 * (prior * (1 - prior) / (counts + 1).sum()).sqrt()):
                 self._next_look = math.inf
 
     def _warn_of_imbalance(self, prior: Any, slack: Any = 0.0) -> bool:
@@ -572,7 +586,13 @@ class FDivLoss(_ProductLoss):
             self._take_logits()
         if T is not None:
             self._only("transition", product="exact", variational="fixed")
-            self._take(T)
+            weighted = self._weighted_T(T)
+            if self.correction == "paper" and not np.allclose(weighted, T):
+                raise ValueError(
+                    "correction='paper' is printed for a T that weights of classes would change: use"
+                    " correction='exact', or leave weight out"
+                )
+            self._take(weighted)
         if self.variational == "plugin":
             self._take_plugin(label_prior)
         if self._given_prior is not None and not isinstance(label_prior, str):
@@ -921,7 +941,7 @@ class BackwardCorrection(NoisyLabelLoss):
     def __init__(self, T: Any, **options: Unpack[Options]) -> None:
         T = checked_transition(T)
         super().__init__(len(T), **options)
-        self._inverse = Constant(inverse(T))
+        self._inverse = Constant(inverse(self._weighted_T(T)))
 
     def _rows(self, batch: Batch) -> Tensor:
         return -(_rows_of(self._inverse.like(batch.z), batch.y) * _log_probabilities(batch.z)).sum(1)
@@ -951,7 +971,7 @@ class ForwardCorrection(NoisyLabelLoss):
                 RuntimeWarning,
                 stacklevel=2,
             )
-        self._log_transition = Constant(np.log(np.maximum(T, 1e-30)))
+        self._log_transition = Constant(np.log(np.maximum(self._weighted_T(T), 1e-30)))
 
     def _rows(self, batch: Batch) -> Tensor:
         return -(_log_probabilities(batch.z) + self._log_transition.like(batch.z).T[batch.y]).logsumexp(1)

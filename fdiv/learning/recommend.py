@@ -277,22 +277,34 @@ def _out_of_sample(
 def _flip_auroc(numbers: np.ndarray, labels: np.ndarray, P: np.ndarray) -> tuple[float, float]:
     """How well a row foretells a disagreement, within predicted classes, and its standard error."""
     from sklearn.linear_model import LogisticRegression
+
+    predicted, model = P.argmax(1), LogisticRegression(C=0.01, max_iter=200)
+    found = foreseen_flips(numbers, predicted, labels != predicted, model, FOLDS, most=2000)
+    if not found:
+        return 0.5, np.inf
+    scores, wrong, right = np.transpose(found)
+    variances = (wrong + right + 1) / (12 * wrong * right)  # of Mann and Whitney's statistic
+    return float(scores.mean()), float(np.sqrt(variances.sum()) / len(scores))
+
+
+def foreseen_flips(
+    rows: np.ndarray, classes: np.ndarray, wrong: np.ndarray, model: Any, cv: Any, most: int | None = None
+) -> list[tuple[float, int, int]]:
+    """Return for each class how well ``model`` foresees from a row whether its label is wrong, as an AUROC.
+
+    With it stand the numbers of wrong and of right labels. A class with fewer than ten of either is left out.
+
+    model, cv: a classifier of scikit-learn's, and the folds of ``cross_val_predict``.
+    most: so many rows of a class are enough; None takes all.
+    """
     from sklearn.metrics import roc_auc_score
     from sklearn.model_selection import cross_val_predict
 
-    predicted = P.argmax(1)
-    scores, variances = [], []
-    for k in np.unique(predicted):
-        rows = np.flatnonzero(predicted == k)[:2000]
-        wrong = labels[rows] != k
-        if min(wrong.sum(), (~wrong).sum()) < 10:
-            continue
-        model = LogisticRegression(C=0.01, max_iter=200)
-        foreseen = cross_val_predict(model, numbers[rows], wrong, cv=FOLDS, method="decision_function")
-        scores.append(roc_auc_score(wrong, foreseen))
-        variances.append(
-            (len(rows) + 1) / (12 * wrong.sum() * (~wrong).sum())
-        )  # of Mann and Whitney's statistic
-    if not scores:
-        return 0.5, np.inf
-    return float(np.mean(scores)), float(np.sqrt(np.sum(variances)) / len(scores))
+    found = []
+    for k in np.unique(classes):
+        inside = np.flatnonzero(classes == k)[:most]
+        hit = wrong[inside]
+        if min(hit.sum(), (~hit).sum()) >= 10:
+            foreseen = cross_val_predict(model, rows[inside], hit, cv=cv, method="decision_function")
+            found.append((roc_auc_score(hit, foreseen), int(hit.sum()), int((~hit).sum())))
+    return found

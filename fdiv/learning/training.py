@@ -34,7 +34,7 @@ from torch import Tensor, nn
 from fdiv.datasets import ImageFiles, NoisySplit, default_workers
 from fdiv.device import TRAINING, has_bfloat16, pick_device, progress_bar
 from fdiv.files import runs_folder, write_state
-from fdiv.learning.augment import augmentation
+from fdiv.learning.augment import AUGMENTATIONS
 from fdiv.learning.distributed import World, locked, world
 from fdiv.learning.losses import NoisyLabelLoss
 from fdiv.learning.methods import METHODS, build_loss, needs_transition
@@ -211,7 +211,7 @@ class _Session:
     ) -> None:
         self.data, self.recipe, self.seed, self.device = data, recipe, seed, device
         self.world = _checked_world(recipe.batch_size, len(data.train_labels))
-        self.augment = augmentation(recipe.augment)
+        self.augment = AUGMENTATIONS[recipe.augment]
         self.workers = default_workers() if workers is None else workers
         self.stream: Iterator[Tensor] | None = None
         with _seeded(device, seed, 0):
@@ -442,7 +442,7 @@ def predict(model: nn.Module, images: Images, recipe: Recipe, workers: int | Non
     >>> predict(model, torch.rand(3, 1, 8, 8), Recipe(model="small-net", schedule=((1, 1e-3),))).shape
     torch.Size([3, 10])
     """
-    was_training, change = model.training, augmentation(recipe.augment).test
+    was_training, change = model.training, AUGMENTATIONS[recipe.augment].test
     model.eval()
     device = next(model.parameters()).device
     half = recipe.half_on_cpu and has_bfloat16(device)

@@ -561,8 +561,9 @@ def lost_classes(divergence: Name, prior: Table, *, slack: Table = 0.0) -> list[
 
     divergence: any, with its fixed g_f on probabilities.
     prior: P(Y~).
-    slack: how much the difference of two shares must be too large by, one number or one for each class; for
-        shares that were counted, a few standard errors.
+    slack: by how much a share may be off, one number or one for each class; for shares that were counted, a
+        few standard errors. A class is named if it is lost for all such shares: at its own smallest, with
+        the others as even as they can be, which makes them dearest.
 
     >>> lost_classes("js", [0.9, 0.1]), lost_classes("kl", [0.9, 0.1])
     ([0], [])
@@ -575,8 +576,9 @@ def lost_classes(divergence: Name, prior: Table, *, slack: Table = 0.0) -> list[
     smallest = min(1 / peer_weight(d, 1 / 2), 1 / peer_weight(d, 1 / len(prior)))
     lost = []
     for y in range(len(prior)):
-        others = np.delete(prior, y)
-        gap = prior[y] - others.min() - slack[y]
+        others, off = np.delete(prior, y), np.delete(slack, y)
+        others = np.maximum(others - off, (others + off).min())
+        gap = prior[y] - slack[y] - others.min()
         if gap < smallest:  # most classes of most priors: the level need not be found
             continue
         if gap >= 1 / peer_weight(d, _level(d, others) if convex else 1 / 2):

@@ -8,7 +8,7 @@ import torch
 
 from fdiv.datasets import CATALOGUE
 from fdiv.experiments.recipes import recipe
-from fdiv.learning.augment import augmentation
+from fdiv.learning.augment import AUGMENTATIONS
 from fdiv.learning.methods import METHODS, build_loss, check_correction, method_title, needs_transition
 from fdiv.learning.methods import paper_methods as methods
 from fdiv.learning.models import MODELS, build_model
@@ -191,7 +191,7 @@ def test_every_method_has_a_recipe_and_a_loss_in_every_mode():
                 for one in (settings, settings.warm_up or settings):
                     assert one.source
                     assert one.model in MODELS
-                    assert augmentation(one.augment).name == one.augment
+                    assert AUGMENTATIONS[one.augment].name == one.augment
         for mode in ("quick", "laptop", "paper"):
             assert recipe("digits", method, mode) == recipe("mnist", method, "quick")
             assert recipe("paired-digits", method, mode) == recipe("cifar-100", method, "quick")

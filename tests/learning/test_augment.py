@@ -6,7 +6,6 @@ from torchvision.transforms import InterpolationMode, functional
 
 from fdiv.learning.augment import (
     AUGMENTATIONS,
-    augmentation,
     centre_crop,
     crop_flip,
     crop_flip_224,
@@ -144,11 +143,11 @@ def test_training_changes_every_image_on_its_own_and_by_seed(name, dtype):
     images = image.repeat(12, 1, 1, 1)
     before = images.clone()
     torch.manual_seed(3)
-    once = augmentation(name).train(images)
+    once = AUGMENTATIONS[name].train(images)
     torch.manual_seed(3)
-    again = augmentation(name).train(images)
+    again = AUGMENTATIONS[name].train(images)
     assert once.equal(again)
-    assert not once.equal(augmentation(name).train(images))
+    assert not once.equal(AUGMENTATIONS[name].train(images))
     assert len({crop.numpy().tobytes() for crop in once}) > 8
     assert images.equal(before)
     assert once.dtype == dtype
@@ -158,24 +157,24 @@ def test_training_changes_every_image_on_its_own_and_by_seed(name, dtype):
 def test_testing_is_not_random_and_of_the_same_size(name):
     images = torch.randint(0, 256, (4, 3, 256, 256), dtype=torch.uint8)
     state = torch.get_rng_state()
-    tested = augmentation(name).test(images)
+    tested = AUGMENTATIONS[name].test(images)
     assert torch.get_rng_state().equal(state)
-    assert tested.shape == augmentation(name).train(images).shape
+    assert tested.shape == AUGMENTATIONS[name].train(images).shape
     if name != "crop224-flip":
         assert tested is images
 
 
 def test_none_changes_nothing():
     images = torch.rand(2, 1, 8, 8)
-    assert augmentation("none").train(images) is images
+    assert AUGMENTATIONS["none"].train(images) is images
 
 
 def test_augmentations_are_found_by_name():
     assert list(AUGMENTATIONS) == ["none", "shift-flip", "crop-flip", "crop-flip-rotate", "crop224-flip"]
-    assert augmentation("Crop Flip") is AUGMENTATIONS["crop-flip"]
+    assert AUGMENTATIONS["Crop Flip"] is AUGMENTATIONS["crop-flip"]
     with pytest.raises(
         ValueError,
         match=r"no augmentation is called 'cropflap' \(did you mean 'crop-flip'\?\); "
         "choose from none, shift-flip, crop-flip, crop-flip-rotate, crop224-flip",
     ):
-        augmentation("cropflap")
+        AUGMENTATIONS["cropflap"]

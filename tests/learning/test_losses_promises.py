@@ -30,6 +30,7 @@ from fdiv.learning.losses import (
 from fdiv.noise.estimate import estimate_transition
 from fdiv.noise.matrices import uniform
 from fdiv.theory.divergences import DIVERGENCES, divergence
+from fdiv.theory.exact import variational_difference
 from fdiv.theory.robustness import imbalance_limit, lost_classes
 
 ALL = tuple(DIVERGENCES)
@@ -178,6 +179,27 @@ def test_a_counted_prior_warns_once_it_is_reliable_and_only_once():
     with pytest.warns(UserWarning, match="js cannot predict class 0") as found:
         [loss(torch.zeros(32, 2), y) for _ in range(40)]
     assert len(found) == 1
+
+
+@pytest.mark.parametrize("classes", [2, 10, 50])
+def test_a_counted_prior_of_many_classes_gives_no_false_alarm(classes):
+    """64 to 16 384 labels: rare classes that were not seen yet are not absent, nor as uneven as they look."""
+    rng, said = np.random.default_rng(classes), 0
+    for name, seed in itertools.product(ALL, range(6)):
+        limit = imbalance_limit(name, classes)
+        share = min(0.97, limit + rng.uniform(-0.05, 0.0) + 0.1 * (seed % 2))
+        rest = rng.dirichlet(np.full(classes - 1, 2.0)) + 1e-3
+        prior = np.array([share, *(1 - share) * rest / rest.sum()])
+        loss = FDivLoss(name, classes)
+        for size in (64, 64, 128, 256, 512, 1024, 2048, 4096, 8192):
+            with warnings.catch_warnings(record=True) as found:
+                warnings.simplefilter("always")
+                y = torch.as_tensor(rng.choice(classes, size, p=prior))
+                loss(torch.zeros(size, classes, requires_grad=True), y)
+            if found:
+                said += 1
+                assert lost_classes(name, prior) == [0], (name, prior, size)
+    assert said > 8  # where it is lost by some margin it is said
 
 
 @pytest.mark.slow
@@ -422,6 +444,38 @@ def test_weights_stand_for_labels_that_are_more_frequent():
     ):
         again = torch.repeat_interleave(torch.arange(8), repeats[y])
         torch.testing.assert_close(make(weight=repeats)(z, y), make()(z[again], y[again]))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_weights_turn_T_into_that_of_their_world(seed):
+    """Noisy labels j count w_j times, and so clean ones i count s_i = sum_j T_ij w_j times: random tables."""
+    rng = np.random.default_rng(seed)
+    noise = 0.5 * np.eye(K) + 0.5 * rng.dirichlet(np.ones(K), K)
+    weight, clean = rng.uniform(0.2, 3, K), rng.dirichlet(np.ones(5 * K)).reshape(5, K)
+    tilde = torch.as_tensor(clean @ noise)
+    mass, labels, options = tilde.sum(1), tilde / tilde.sum(1, keepdim=True), {"weight": weight}
+    world = torch.as_tensor(clean * (noise @ weight))
+    world = world / world.sum()
+    given = options | {"transition": noise, "label_prior": tilde.sum(0)}
+    proper = {n: FDivLoss(n, K, correction="forward", **given) for n in FORWARD}
+    proper |= {"blc": BackwardCorrection(noise, **options), "flc": ForwardCorrection(noise, **options)}
+    for name, loss in proper.items():
+        z = (world / world.sum(1, keepdim=True)).log().requires_grad_()
+        (slope,) = torch.autograd.grad(loss(z, labels, sample_weight=mass), z)
+        assert slope.abs().max() < 1e-6, name  # p and P(Y~) have floors
+    z = torch.as_tensor(rng.normal(size=(5, K)))
+    for name in ALL:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            loss = FDivLoss(name, K, **given)
+        expected = variational_difference(world, divergence(name).activation(z.softmax(1)), name)
+        torch.testing.assert_close(-loss(z, labels, sample_weight=mass), expected)
+    for make in (
+        lambda **o: FDivLoss("kl", K, transition=noise, **o),
+        lambda **o: ForwardCorrection(noise, **o),
+    ):
+        with pytest.raises(ValueError, match="weight is 0 for class 1, but with T every label must count"):
+            make(weight=[1, 0, 1, 1])
 
 
 @pytest.mark.parametrize("make", [lambda: FDivLoss("js", 2, label_prior=[0.5, 0.5]), lambda: CrossEntropy(2)])

@@ -20,7 +20,7 @@ from fdiv.datasets import ImageFiles, digits, noisy_split
 from fdiv.experiments.experiment import noisy_data
 from fdiv.experiments.recipes import QUICK, recipe
 from fdiv.learning import training
-from fdiv.learning.augment import Augmentation, shift_flip
+from fdiv.learning.augment import AUGMENTATIONS, Augmentation, shift_flip
 from fdiv.learning.losses import CrossEntropy, FDivLoss
 from fdiv.learning.methods import build_loss
 from fdiv.learning.methods import paper_methods as methods
@@ -225,15 +225,15 @@ def test_predict_sees_no_dropout_and_restores_the_mode():
     assert not model.training
 
 
-def test_augmentation_is_random_in_training_and_not_in_evaluation(split, monkeypatch):
+def test_augmentation_is_random_in_training_and_not_in_evaluation(split):
     trained, tested = [], []
     fake = Augmentation(
         "fake",
         lambda images: trained.append(len(images)) or images,
         lambda images: tested.append(len(images)) or images,
     )
-    monkeypatch.setattr(training, "augmentation", lambda name: {"crop-flip": fake}[name])
-    train(split, replace(SHORT, augment="crop-flip"), tv(split))
+    with AUGMENTATIONS.registered(fake):
+        train(split, replace(SHORT, augment="fake"), tv(split))
     assert trained == [64] * (3 * 15)
     flipped = int((split.train_labels != split.train_clean_labels).sum())
     assert tested == [297, 500, flipped] * 3 + [297]
@@ -544,12 +544,12 @@ STREAMED = replace(
 )
 
 
-@pytest.mark.parametrize(("product", "workers"), [("exact", 0), ("sampled", 2)])
-def test_files_train_as_tensors_do(on_disk, product, workers):
+@pytest.mark.parametrize(("product", "workers", "epochs"), [("exact", 0, 2), ("sampled", 2, 1)])
+def test_files_train_as_tensors_do(on_disk, product, workers, epochs):
     """Bitwise, with the augmentation, dropout, and the second batch of Algorithm 1."""
+    recipe = replace(STREAMED, schedule=((epochs, 1e-3),))
     streamed, resident = (
-        train(data, STREAMED, FDivLoss("tv", 10, product=product), seed=2, workers=workers)
-        for data in on_disk
+        train(data, recipe, FDivLoss("tv", 10, product=product), seed=2, workers=workers) for data in on_disk
     )
     assert all(same(streamed.weights[rule], resident.weights[rule]) for rule in RULES)
     columns = ["validation_objective", "test_accuracy", "memorised", "corrected"]
