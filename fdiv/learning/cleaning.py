@@ -27,6 +27,7 @@ from typing import Any
 import joblib
 import numpy as np
 import pandas as pd
+import torch
 from tqdm.auto import tqdm
 
 import fdiv
@@ -405,10 +406,21 @@ def _identity(estimator: Any) -> list[str]:
     hashes = [type(estimator).__qualname__]
     for name, value in sorted(options.items()):
         try:
-            hashes.append(f"{name} {joblib.hash(value)}")
+            hashes.append(f"{name} {joblib.hash(_values(value))}")
         except Exception:  # of pickling, which raises whatever an object's own methods do
             hashes.append(f"{name} {secrets.token_hex()}")
     return hashes
+
+
+def _values(value: Any) -> Any:
+    """``value`` with its networks as what they hold, since pickles of two equal networks differ."""
+    if isinstance(value, torch.Tensor):
+        return value.detach().cpu().numpy()
+    if isinstance(value, torch.nn.Module):
+        return [type(value).__qualname__, _values(vars(value))]
+    if isinstance(value, dict):
+        return {name: _values(one) for name, one in value.items()}
+    return value
 
 
 def _kept(path: Path, shape: tuple[int, int]) -> np.ndarray | None:

@@ -319,6 +319,7 @@ def test_finished_folds_of_another_estimator_are_not_taken(wine):
     assert digest(transition=T) != digest(transition=nearly)
     assert digest(module=nets[0]) == digest(module=copy.deepcopy(nets[0]))
     assert digest(module=nets[0]) != digest(module=nets[1])
+    assert digest(loss=fdiv.FDivLoss("tv", 3)) != digest(loss=fdiv.FDivLoss("kl", 3))
     unknown = lambda *_: nets[0]  # noqa: E731, which cannot be pickled
     assert digest(module=unknown) != digest(module=unknown)
 
