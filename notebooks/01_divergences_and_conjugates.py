@@ -330,9 +330,9 @@ exercises.pearson_conjugate(pearson_conjugate)
 #
 # Now let the slope be *any* function $g(z)$ of the outcome, put $r = p/q$, multiply by $q$ and sum:
 #
-# $$D_f(P\|Q) \;\ge\; \mathrm{VD}_f(g) := \mathbb E_P[g] - \mathbb E_Q[f^*(g)], \qquad \text{with equality at } g^* = f'(p/q).$$
+# $$D_f(P\|Q) \;\ge\; \mathrm{VD}_f(g) := \mathbb E_P[g] - \mathbb E_Q[f^*(g)],$$
 #
-# $\mathrm{VD}$ is short for *variational difference*. **Look at what happened: the ratio is gone.** The right side consists of two averages, one over samples from $P$ and one over samples from $Q$. Whoever makes it as large as possible has measured $D_f$ without knowing a single probability.
+# with equality at $g^* = f'(p/q)$. $\mathrm{VD}$ is short for *variational difference*. **Look at what happened: the ratio is gone.** The right side consists of two averages, one over samples from $P$ and one over samples from $Q$. Whoever makes it as large as possible has measured $D_f$ without knowing a single probability.
 #
 # Reach it by hand. A classifier $h$ is right 90 % of the time on two balanced classes. $P$ is the joint table of its answer and the label, $Q$ the table they would have if the two had nothing to do with each other:
 
@@ -358,6 +358,7 @@ def reach_figure(chosen_divergence="tv", where_right=0.2, where_wrong=0.0):
     note = " · reached!" if target - value < 0.001 else ""
     note = " · outside the domain of f*" if value == -torch.inf else note
     figure = bars_figure({name: value}, title="", x_title="VD(g)")
+    figure.update_traces(text=None)  # the title says it
     figure.add_vline(x=target, line_dash="dash", annotation_text=f"D = {target:.3f}")
     figure.update_layout(title=f"VD(g) = {value:.3f}{note}", height=240, margin_t=80)
     return figure.update_xaxes(range=(-1.6, 0.7))
@@ -545,7 +546,10 @@ explore(triangle_figure, chosen_divergence=titles)
 scores = torch.linspace(-3, 3, 121)
 fixed = {n: divergence(n).activation(scores) for n in DIVERGENCES}
 optimal = {n: divergence(n).derivative(ratios) for n in DIVERGENCES}
-panels = [("fixed: g_f", "v", scores, fixed), ("optimal: g*", "r", ratios, optimal)]
+panels = [
+    ("fixed: g<sub>f</sub>", "v", scores, fixed),
+    ("optimal: g*", "r", ratios, optimal),
+]
 panels_figure(panels, title="Two increasing functions into one domain", y_range=(-3, 3))
 
 # %% [markdown]
@@ -582,8 +586,8 @@ def stretched(function):
 g_part = {n: stretched(divergence(n).activation) for n in DIVERGENCES}
 dual_part = {n: stretched(divergence(n).conjugate_of_activation) for n in DIVERGENCES}
 panels = [
-    ("g_f(v), stretched", "v = softmax probability", unit, g_part),
-    ("f*(g_f(v)), stretched", "v = softmax probability", unit, dual_part),
+    ("g<sub>f</sub>(v), stretched", "v = softmax probability", unit, g_part),
+    ("f*(g<sub>f</sub>(v)), stretched", "v = softmax probability", unit, dual_part),
 ]
 panels_figure(panels, title="What training sees of the eight divergences")
 

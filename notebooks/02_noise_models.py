@@ -436,7 +436,7 @@ figure.update_layout(title=title, yaxis_title="accuracy, %", xaxis_tickangle=-30
 figure.update_yaxes(range=(0, 100)).update_xaxes(automargin=True)
 
 # %% [markdown]
-# **Ten methods, ten ideas, and all of them end near the dotted line.** Why? Two suspects come to mind.
+# **Ten methods, ten ideas, and not one gets much more than ten points above the dotted line.** Why? Two suspects come to mind.
 #
 # - *The information is gone.* Then nobody can do better, and we should stop trying.
 # - *The information is there, and all ten leave it lying.* Then something is wrong with what they ask for.

@@ -22,7 +22,7 @@ MODE = "quick"  # exact tables, nothing is trained: all modes run the same
 SEED = 0
 
 # %% [markdown]
-# (Folded: settings and imports. `fdiv.theory.exact` computes on finite probability tables in float64, so every equality below can be checked to the last digits.)
+# `fdiv.theory.exact` computes on finite probability tables in float64, so every equality below can be checked to the last digits.
 
 # %% tags=["fold"]
 try:
@@ -171,7 +171,9 @@ print(bool(torch.allclose(T, epsilon * torch.eye(2) + torch.ones(2, 1) * e)))
 #
 # **Step 3: average.** Over $P$ this gives $\varepsilon\,\mathbb E_P[g] + \sum_j e_j\,\mathbb E_X[g(h,j)]$. Over $Q$, for $f^*(g)$, it gives the same with $f^*$. Subtract:
 #
-# $$\widetilde{\mathrm{VD}}_f(h,g) = \varepsilon\,\mathrm{VD}_f(h,g) + \underbrace{\sum_j e_j\,\Delta^j_f(h,g)}_{\mathrm{Bias}_f(h,g)},\qquad \Delta^j_f = \mathbb E_X[g(h,j)] - \mathbb E_X[f^*(g(h,j))].$$
+# $$\widetilde{\mathrm{VD}}_f(h,g) = \varepsilon\,\mathrm{VD}_f(h,g) + \underbrace{\sum_j e_j\,\Delta^j_f(h,g)}_{\mathrm{Bias}_f(h,g)},$$
+#
+# $$\Delta^j_f = \mathbb E_X[g(h,j)] - \mathbb E_X[f^*(g(h,j))].$$
 #
 # **The noisy objective is the clean one, scaled, plus a bias that does not see the true label.** That is Theorem 4 (binary) and Theorem 5 (uniform) of the paper. Both sides, computed separately:
 

@@ -11,7 +11,7 @@
 #
 # **So far.** Noise is a matrix $T$ (notebook 02), and what it does to a divergence can be written down exactly (03). All of that was arithmetic on tables that hold every image and every label.
 #
-# **The question.** A network never sees such a table. It sees a batch of images at a time, with labels that may be wrong. How can it maximise a divergence at all, and what happens to the wrong labels when it does?
+# **The question.** A network sees one batch of images at a time, with labels that may be wrong, and never the whole table. How can it maximise a divergence at all, and what happens to the wrong labels when it does?
 #
 # Paper: §5, Algorithm 1, and appendix C.5 · Time: 20 min to read, 15 s to run (quick) · Needs: [01](01_divergences_and_conjugates.ipynb), [02](02_noise_models.ipynb)
 #
@@ -585,7 +585,8 @@ figure
 
 # %% tags=["nbval-check-output"]
 full = beside("main", mode="paper", dataset="mnist").query("seeds > 0")
-full.set_index("noise")[["method", "ours", "paper", "seeds"]].round(2)
+full = full.set_index("noise")[["method", "ours", "paper", "seeds"]]
+full.astype({"seeds": int}).round(2)
 
 # %% [markdown]
 # ## 8 Your own loop

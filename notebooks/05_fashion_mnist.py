@@ -114,7 +114,7 @@ images_figure(
 #
 # $x'$ and $\tilde y''$ belong to two other examples. BLC and FLC estimate $T$ from a network of their own that is trained first, with cross-entropy ([notebook 09](09_bias_correction.ipynb) looks at such estimates). In the paper these two use a fully connected network with AdaGrad while the others use a CNN with Adam: **two things change at once there.**
 #
-# Four of them, as different as possible, are trained now, with the same noisy labels and the same split. Each seed changes the initial weights and the order of the batches, nothing else. In mode *quick* that is a small network on 1000 digits, 69 % of whose labels are wrong: few enough to learn all of them by heart.
+# Four of them, as different as possible, are trained now, with the same noisy labels and the same split. Each seed changes the initial weights and the order of the batches, nothing else. In mode *quick* that is a small network on 1000 digits, few enough to be learned by heart; 69 % of their labels are wrong.
 
 # %% tags=["training", "grid"]
 runs = {
@@ -325,7 +325,7 @@ shown
 # %% [markdown]
 # The columns run from few wrong labels to many. One of them you know: under *sparse-high* cross-entropy, peer loss and the eight divergences stop at one half or below. But look again. Backward correction and DMI do get out, and forward correction does with some seeds, though in the paper they did not (notebook 02). That is a clue. Backward and forward correction are given an estimate of $T$, and DMI, a determinant, can do without it. Keep it for notebook 09.
 #
-# Six columns, and the winner differs from column to column. A fair summary is the **average rank** of each method over the six noises, together with a **critical difference**: two methods whose average ranks differ by less than that cannot be told apart by so few settings (Demšar, 2006).
+# Six columns, and no method wins them all. A fair summary is the **average rank** of each method over the six noises, together with a **critical difference**: two methods whose average ranks differ by less than that cannot be told apart by so few settings (Demšar, 2006).
 
 # %% tags=["predict"]
 predict(

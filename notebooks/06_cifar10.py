@@ -237,7 +237,7 @@ robustness_figure(curves)
 #
 # A trained network is nearly always *sure*: its largest probability is close to 1, all others are close to 0. So $v$ is 1 where it is right and 0 where it is wrong, and only **two points** of $g_f$ and of $f^*\circ g_f$ ever enter. With accuracy $a$ and $K$ balanced classes
 #
-# $$D_f\text{-value} \;=\; a\,g_f(1) + (1-a)\,g_f(0) \;-\; \tfrac1K f^*(g_f(1)) - \tfrac{K-1}{K} f^*(g_f(0)).$$
+# $$\begin{aligned}D_f\text{-value} \;=\;{} & a\,g_f(1) + (1-a)\,g_f(0) \\ & - \tfrac1K f^*(g_f(1)) - \tfrac{K-1}{K} f^*(g_f(0)).\end{aligned}$$
 #
 # ### Exercise 2 ★★: The objective of a sure network
 #
@@ -516,6 +516,9 @@ printed_best = paper_accuracies().query(
 )
 reached["paper's best"] = reached["method"].map(printed_best.set_index("method")["max"])
 best_first = reached.sort_values("mean", ascending=False).drop(columns="method")
+best_first = best_first.rename(
+    columns={"mean": "accuracy", "std": "±", "count": "seeds"}
+)
 best_first.set_index(["way", "told"]).map(
     lambda x: "" if pd.isna(x) else f"{x:g}" if x == int(x) else f"{x:.1f}"
 )

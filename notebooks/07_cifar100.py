@@ -87,13 +87,13 @@ pairs = noisy_data("paired-digits", "uniform").split
 captions = [
     f"{n:02d}" if n == c else f"<b>{n:02d}</b> ({c:02d})"
     for n, c in zip(
-        pairs.train_labels[:12].tolist(),
-        pairs.train_clean_labels[:12].tolist(),
+        pairs.train_labels[:18].tolist(),
+        pairs.train_clean_labels[:18].tolist(),
         strict=True,
     )
 ]
 images_figure(
-    pairs.train_images[:12, 0].tolist(), captions, title="Training examples as given"
+    pairs.train_images[:18, 0].tolist(), captions, title="Training examples as given"
 )
 
 # %% [markdown]
@@ -387,7 +387,7 @@ first = np.flatnonzero(T.diagonal() < 0.5)
 together = np.ravel(np.column_stack([first, partner[first]]))
 
 # %% [markdown]
-# Darker is more probable:
+# The stronger the colour, the more probable:
 
 
 # %% tags=["nbval-check-output", "fold"]
@@ -537,10 +537,10 @@ run.summary().set_index("rule").round(3)
 # ```bash
 # fdiv train cifar-100 --mode paper --noise uniform --method tv --seed 0    # one run
 # fdiv grid main --mode paper --only dataset=cifar-100 --seeds 3            # the table
-# fdiv train cifar-100 --mode laptop --noise human-fine --method tv         # CIFAR-100N: labels people gave
+# fdiv train cifar-100 --mode laptop --noise human-fine --method tv         # labels people gave
 # ```
 #
-# CIFAR-100 is in no package index that this repository could fetch it from, and we have not trained on it: its reader is tested on small files of the real format, its network and recipe on CIFAR-10. The paper's table, with our runs below it wherever `data/results/accuracies.csv` holds some:
+# CIFAR-100 is in no package index that this repository could fetch it from, and we have not trained on it: its reader is tested on small files of the real format, its network and recipe on CIFAR-10. So here is the paper's table alone; runs of yours that `fdiv results` collects will stand below it:
 
 # %% tags=["nbval-ignore-output"]
 ours = titled(our_accuracies().query("dataset == 'cifar-100'"))

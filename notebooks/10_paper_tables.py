@@ -67,7 +67,7 @@ ours = our_accuracies()
 # %% [markdown]
 # ## 1 How to read a cell
 #
-# A row of the tables is a noise setting, a column a method. In each cell stands ours above the paper's, in percent of the clean test set. Ours is **bold** where it is a mean over several seeds, and plain where it is one run; where the pointer rests you see how many, and how far they scatter. The colour is the difference: blue where ours is higher, red where it is lower, white where they agree. A grey cell has a number of one side only.
+# A row of the tables is a noise setting, a column a method. In each cell stands ours above the paper's, in percent of the clean test set. Ours is **bold** where it is a mean over several seeds, and plain where it is one run; where the pointer rests you see how many, and how far they scatter. The colour is the difference: blue where ours is higher, red where it is lower, none where they agree. A grey cell has a number of one side only.
 #
 # Three things differ besides luck:
 #
@@ -187,7 +187,7 @@ explore(main_figure, dataset=there, rule=list(RULES))
 #
 # On Fashion-MNIST a dozen epochs are few. Every divergence lies below its printed mean (the 80 epochs of the table above close that gap), cross-entropy above its own, and under the two strong noises that leave the right label in front (*uniform-high*, *random-0.7*) all three divergences lie above cross-entropy nevertheless (whether by more than luck, section 5 asks). The loss corrections depend on their estimate of $T$, which one seed can spoil: they are off by thirty points in one cell, and on either side of the paper's numbers.
 #
-# **Where we are lower, and why.** Here is every cell of a divergence that lies more than 0.3 points below the paper's mean, with the first explanation that our own runs support: *budget*, the same cell reaches the paper's mean when it is trained longer; *epoch*, another epoch of the same runs does, which only the test labels could have chosen; *ceiling*, the paper's mean lies above what the objective is largest for ([notebook 09](09_bias_correction.ipynb)); *elsewhere*, it was not trained longer, but every cell of this dataset that was reaches its mean. *open* means that none of these holds. (We take the second term exactly; the paper samples it. No run of ours tells the two apart.)
+# **Where we are lower, and why.** Here is every cell of a divergence that lies more than 0.3 points below the paper's mean, with the first explanation that our own runs support: *budget*, the same cell reaches the paper's mean when it is trained longer; *program*, it does when trained as the authors' program does, which samples the second term of the objective (ours is exact); *epoch*, another epoch of the same runs does, which only the test labels could have chosen; *ceiling*, the paper's mean lies above what the objective is largest for ([notebook 09](09_bias_correction.ipynb)); *elsewhere*, it was not trained longer, but every cell of this dataset that was reaches its mean. *open* means that none of these was shown.
 
 # %% tags=["nbval-ignore-output", "fold"]
 lower = [shortfalls(mode).assign(mode=mode) for mode in ("laptop", "paper")]
@@ -248,7 +248,7 @@ with_slider(full_figure, dataset=["fashion-mnist", "mnist"])
 #
 # ## 4 Means, spreads, seeds
 #
-# One seed has no spread. These cells have several (mean ± standard deviation, number of seeds). In each table the best method stands first; those that are younger than the paper are the subject of [notebook 13](13_then_and_now.ipynb). Mind *sparse-high*: there the right label is not the most frequent one.
+# One seed has no spread. These cells have several (mean ± standard deviation, number of seeds). In each table the best method on MNIST stands first; those that are younger than the paper are the subject of [notebook 13](13_then_and_now.ipynb). Mind *sparse-high*: there the right label is not the most frequent one.
 
 # %% tags=["nbval-ignore-output", "fold"]
 keys = ["dataset", "mode", "noise", "way", "told"]
@@ -267,7 +267,7 @@ for setting, part in cells_of.groupby("noise"):
     display(wide.loc[part["method"].unique()].fillna("–").rename_axis(setting))
 
 # %% [markdown]
-# **What to see** under sparse-high: the paper's methods are of two kinds there. Total variation, peer loss and KL scatter by a tenth of a point: they end at the same wrong place every time. DMI and the loss corrections scatter by five points and more: they get out with some seeds and stay with others. A single run of such a method is a lottery ticket.
+# **What to see** under sparse-high: the paper's methods are of two kinds there. Total variation, peer loss and KL scatter by a tenth of a point: they end at the same wrong place every time. On MNIST and Fashion-MNIST, DMI and forward correction scatter by five points and more: they get out, but how far changes from seed to seed. A single run of such a method is a lottery ticket.
 #
 # ## 5 Ahead of cross-entropy?
 #

@@ -396,15 +396,15 @@ pd.DataFrame(rivals, index=["parity", "pair"]).round(3)
 # %% [markdown]
 # Noise inside the pairs blurs parity and leaves the question "which pair?" untouched, so the two exchange places. The statement holds for two classes, and for uniform noise with any number. Notebook 12 says for which $T$ exactly.
 #
-# **The theorem behind it.** Theorem 9 extends the decoupling to sparse noise, with pairs $c = (i_c, j_c)$:
+# **The theorem behind it.** Theorem 9 extends the decoupling to sparse noise, with pairs $c = (i_c, j_c)$. As printed:
 #
-# $$\widetilde{\mathrm{VD}} = (1-e_1-e_2)\,\mathrm{VD} + \sum_c\big[e_1\,\Delta^{j_c} + e_2\,\Delta^{i_c}\big] \qquad\text{(as printed)}.$$
+# $$\widetilde{\mathrm{VD}} = (1-e_1-e_2)\,\mathrm{VD} + \sum_c\big[e_1\,\Delta^{j_c} + e_2\,\Delta^{i_c}\big].$$
 #
 # *Smallest example*: four balanced classes, the perfect classifier $h = Y$, $e_1 = 0.3$, $e_2 = 0.2$; total variation, and a $g$ that only asks whether answer and label are in the same pair: $+\tfrac12$ if so, $-\tfrac12$ if not. Labels never leave their pair, so clean and noisy value are the same, $\tfrac12 - 0 = \tfrac12$. The formula says $(1 - 0.5)\cdot\tfrac12 + 0 = \tfrac14$.
 #
 # One line of the proof replaces an average over $X$ *with label in the pair $c$* by an average over all $X$. With two classes the two are the same. Keep the condition, with $\pi_c = P(Y \in c)$, and the theorem is right:
 #
-# $$\begin{aligned}\widetilde{\mathrm{VD}} = (1-e_1-e_2)\,\mathrm{VD} + \sum_c \pi_c\Big\{ & e_1\big(\mathbb E_{X|Y\in c}[g(h,j_c)] - \mathbb E_X[f^*(g(h,j_c))]\big) \\ {}+{} & e_2\big(\mathbb E_{X|Y\in c}[g(h,i_c)] - \mathbb E_X[f^*(g(h,i_c))]\big)\Big\}.\end{aligned}$$
+# $$\begin{aligned}\widetilde{\mathrm{VD}} = {} & (1-e_1-e_2)\,\mathrm{VD} \\ & {}+ \sum_c \pi_c\Big\{ e_1\big(\mathbb E_{X|Y\in c}[g(h,j_c)] - \mathbb E_X[f^*(g(h,j_c))]\big) \\ & \quad {}+ e_2\big(\mathbb E_{X|Y\in c}[g(h,i_c)] - \mathbb E_X[f^*(g(h,i_c))]\big)\Big\}.\end{aligned}$$
 #
 # On random tables and a random $g$, the largest difference between noisy VD and formula over all eight divergences:
 

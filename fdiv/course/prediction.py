@@ -74,10 +74,11 @@ class Prediction:
 
     def html(self) -> str:
         """Return the question with its answer folded, for a reader without JavaScript."""
-        options = "".join(f"<li>{inline(one)}</li>" for one in self.options)
+        options = (f"{letter}. {inline(one)}" for letter, one in zip(LETTERS, self.options, strict=False))
         return (
-            f'<p><b>Predict.</b> {inline(self.question)}</p><ol type="a">{options}</ol>'
-            f"<details><summary>Answer: {LETTERS[self.answer]}</summary>{_reasons(self)}</details>"
+            f"<p><b>Predict.</b> {inline(self.question)}</p><p>{'<br>'.join(options)}</p>"
+            "<details><summary>Show the answer</summary>"
+            f"<p>It is {LETTERS[self.answer]}.</p>{_reasons(self)}</details>"
         )
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
@@ -186,7 +187,7 @@ def _verdict(asked: Prediction, chosen: int | None) -> str:
 
 
 def _reasons(asked: Prediction) -> str:
-    """Return the reason of every option as a list, the right one marked."""
+    """Return the reason of every option, the right one marked, with letters that no viewer takes away."""
     marks = ["<b>Right.</b> " if number == asked.answer else "" for number in range(len(asked.why))]
-    reasons = "".join(f"<li>{mark}{inline(one)}</li>" for mark, one in zip(marks, asked.why, strict=True))
-    return f'<ol type="a">{reasons}</ol>'
+    reasons = zip(LETTERS, marks, asked.why, strict=False)
+    return f"<p>{'<br>'.join(f'{letter}. {mark}{inline(one)}' for letter, mark, one in reasons)}</p>"

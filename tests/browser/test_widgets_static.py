@@ -40,8 +40,11 @@ def test_a_module_is_small_and_stands_alone(name):
 def test_a_notebook_stores_parameters_and_the_finding_only(static, name):
     bundle = stored(name)
     assert bundle == stored(name), "nbval compares outputs"
-    assert set(bundle) == {FIGURE, "text/plain"}
+    assert set(bundle) == {FIGURE, "text/html", "text/plain"}
     assert bundle[FIGURE]["finding"] in bundle["text/plain"]
+    assert bundle[FIGURE]["finding"] in bundle["text/html"].partition("<details>")[2], (
+        "folded: it is an answer"
+    )
     assert len(json.dumps(bundle)) < 12_000
 
 

@@ -455,7 +455,7 @@ def test_the_page_of_results_has_the_papers_numbers_beside_ours(site):
     assert next(one for one in rows if one.startswith(wanted)).endswith("<td>98.0</td></tr>")
     several = [one for one in rows if "(3)</summary>" in one]
     assert several
-    assert all("95 % interval" in one for one in several)
+    assert all("95\u00a0% interval" in one for one in several)
     assert not [one for one in rows if "(1)</summary>" in one and "interval" in one]
 
 

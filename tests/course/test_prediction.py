@@ -26,10 +26,12 @@ def test_a_notebook_stores_the_question_and_a_folded_answer(monkeypatch, shown):
     question, options, answer, why = ASKED
     assert bundle[PREDICTION] == {"question": question, "options": options, "answer": answer, "why": why}
     assert Prediction(**bundle[PREDICTION]).html() == bundle["text/html"]
-    folded = bundle["text/html"].split("<details><summary>Answer: b</summary>")
+    folded = bundle["text/html"].split("<details><summary>Show the answer</summary>")
     assert "no &amp; never" in folded[0]
     assert "w1" not in folded[0]
-    assert "<b>Right.</b> w1 $x$" in folded[1]
+    assert "It is b" not in folded[0], "what is folded is not told above it"
+    assert "<p>It is b.</p>" in folded[1]
+    assert "b. <b>Right.</b> w1 $x$" in folded[1]
     assert bundle["text/plain"].splitlines()[-1] == "Answer: b) no & never. w1 $x$"
 
 

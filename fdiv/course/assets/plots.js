@@ -37,15 +37,22 @@ function recolour(part, theme) {
   }
 }
 
-// A scale from white to one colour starts at the paper of a dark page instead.
+// A scale from white to one colour starts at the paper of a dark page instead, one from red over white to blue has it
+// in the middle, and a light grey alone is a dark one.
 function rescaled(scale, theme) {
   const numbers = (stop) => (stop[1].startsWith("#") ? channels(stop[1]) : stop[1].match(/\d+/g).map(Number));
   if (!theme.dark || !Array.isArray(scale)) return scale;
   const [first, last] = [numbers(scale[0]), numbers(scale.at(-1))];
+  if (diverges(scale)) return [[0, "#b2182b"], [0.5, theme.soft], [1, "#2166ac"]];
+  if (scale[0][1] === scale.at(-1)[1]) return scale.map(([at, colour]) => [at, tint(colour, theme)]);
   if (Math.min(...first) < 240 || Math.max(...last) - Math.min(...last) > 130) return scale;
   const grey = Math.max(...last) - Math.min(...last) < 24;
   return [[0, theme.soft], [1, grey ? theme.ink : "#2f7ab0"]]; // on which the white numbers of a matrix can be read
 }
+
+// Whether the middle of a scale is its lightest part.
+const diverges = (scale) =>
+  Array.isArray(scale) && scale.length % 2 === 1 && Math.min(...(scale[(scale.length - 1) / 2][1].match(/\d+/g) ?? [0]).map(Number)) > 240;
 
 function themed({ data, layout }) {
   const paper = css("--paper", "#ffffff");
@@ -59,6 +66,8 @@ function themed({ data, layout }) {
     shapedefaults: { line: { color: theme.ink } },
     hoverlabel: { bgcolor: theme.soft, bordercolor: theme.line, font: { color: theme.ink } },
   };
+  const table = theme.dark && data.some((trace) => diverges(trace.colorscale));
+  if (table) for (const note of layout.annotations ?? []) note.font.color = theme.ink;
   for (const trace of data) {
     recolour(trace, theme);
     for (const bar of [trace.error_x, trace.error_y]) if (bar) bar.color ??= theme.ink;

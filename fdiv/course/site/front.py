@@ -41,7 +41,7 @@ def front(lessons: Sequence[Lesson]) -> str:
     return (
         f"<h1>{COURSE}</h1>"
         '<p class="lead">Four in ten of the labels below are wrong, and two networks learn from them. '
-        "One will repeat what it was told. Press play.</p>"
+        "Will they learn the truth, or repeat what they were told? Press play.</p>"
         f"{machine}"
         "<p>Why do they differ, when does it work, and when does it fail? This course finds out, one "
         "question at a time. It is an executable reading of <em>When Optimizing f-divergence is Robust with "

@@ -117,6 +117,9 @@ def _fold(body: str) -> str:
         return f'{found[1]}<details class="folded"><summary>{what}</summary>{found[2]}</details>'
 
     body = re.sub(r"<p>\(Folded: [^<]*\)</p>", "", body)  # which the page says by itself
+    body = re.sub(
+        r"<(td|th)>([^<\n]{32,})</\1>", r'<\1 class="words">\2</\1>', body
+    )  # a cell that may be folded
     return re.sub(cell + code, folded, body, flags=re.DOTALL)
 
 

@@ -154,7 +154,8 @@ def _letters(text: str) -> str:
 
 
 def _row(one: Reference, said: Sequence[str]) -> str:
-    authors = " and ".join(_name(author) for author in one.authors.split(" and "))
+    *others, last = (_name(author) for author in one.authors.split(" and "))
+    authors = f"{', '.join(others)} and {last}" if others else last
     notes = f"<p>In {'; '.join(said)}.</p>" if said else ""
     return (
         f'<li id="{one.key}">{html.escape(authors)}: <a href="{html.escape(one.url)}">{html.escape(one.title)}</a>. '

@@ -65,6 +65,18 @@ def without_tex(body: str) -> str:
     return body if "$" in plain else plain
 
 
+def bound(body: str) -> str:
+    """Return ``body`` with numbers that keep their percent sign on the line, but for code.
+
+    >>> bound("40 % of <code>n % 2</code>, 3 %") == "40\\u00a0% of <code>n % 2</code>, 3\\u00a0%"
+    True
+    """
+    kept = r"<(pre|code|script|style)\b.*?</\1>|<[^>]*>"
+    return re.sub(
+        rf"{kept}|(?<=\d) (?=%)", lambda one: "\u00a0" if one[0] == " " else one[0], body, flags=re.DOTALL
+    )
+
+
 def page(
     name: str,
     title: str,
@@ -83,7 +95,7 @@ def page(
     before, after: name and title of the pages before and after it.
     foot: a sentence at the end.
     """
-    body = without_tex(body)
+    body = bound(without_tex(body))
     tex = f'<script>{MATHJAX}</script>\n<script defer src="assets/mathjax.js"></script>'
     formulas = tex if "$" in body else ""
     terms = '<script src="assets/terms.js"></script>\n' if 'class="cell ' in body else ""

@@ -59,10 +59,9 @@ class Figure:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         stored = {"name": self.name, "params": self.params, "finding": self.finding}
-        return {
-            FIGURE: stored,
-            "text/plain": f"[A figure to play with, in JupyterLab or in the page] {self.finding}",
-        }
+        run = "A figure to play with: run this cell, or open the page."
+        told = f"<details><summary>What happens</summary>{html.escape(self.finding)}</details>"
+        return {FIGURE: stored, "text/html": f"<p>{run}</p>{told}", "text/plain": f"[{run}] {self.finding}"}
 
     def html(self) -> str:
         """Return the place in a page where ``scripts`` builds the figure; below it, folded, the finding."""
@@ -145,7 +144,7 @@ def memorisation_machine(
         finding
         or "Two equal networks learn the same points, a share of whose labels is wrong. The one trained with"
         " cross-entropy soon learns most wrong labels by heart, and gets worse on new points while it does;"
-        " the one trained with total variation leaves nearly all of them alone and stays right.",
+        " the one trained with total variation leaves most of them alone and stays right.",
     )
 
 

@@ -73,7 +73,8 @@ const BEND = [
 const ROC = Array.from({ length: 41 }, (_, i) => [Math.min(1, (i / 40) ** 0.22), i / 40]);
 const CURVES = { bend: BEND, roc: ROC, none: null };
 const STEPS = [0.15, 0.3, 0.45, 0.6, 0.75, 0.9]; // contours run through these classifiers between chance and perfect
-const GRID = 60;
+const GRID = 50;
+const ROOM = 16; // above a square, for the name of its corner
 const BEST = "#D55E00";
 const DEFAULTS = { divergence: "kl", a: 0.85, b: 0.1, e_plus: 0.3, e_minus: 0.05, prior: 0.5, curve: "bend" };
 const anchor = (t) => [0.5 + t / 2, 0.5 - t / 2];
@@ -101,31 +102,63 @@ function contour(values, level) {
   return pieces;
 }
 
+// Shades and contours of the square: what `height` makes of each classifier.
+function mapOf(height) {
+  const values = new Float64Array((GRID + 1) ** 2);
+  for (let i = 0; 2 * i < values.length; i++) // the other half is the mirror image: opposites tie
+    values[i] = values[values.length - 1 - i] = height((i % (GRID + 1)) / GRID, Math.floor(i / (GRID + 1)) / GRID);
+  // A value's shade is that of the classifier between chance and perfect with the same value.
+  const ladder = Array.from({ length: 101 }, (_, i) => height(...anchor(i / 100)));
+  const shade = (value) => {
+    let [low, high] = [0, 100];
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if (ladder[middle] <= value) low = middle;
+      else high = middle;
+    }
+    return low;
+  };
+  return { shades: values.map(shade), lines: STEPS.map((t) => contour(values, height(...anchor(t)))) };
+}
+
+// `make(...from)`, made anew only where something of what it is made from has changed.
+function kept(make) {
+  let [known, made] = [[], null];
+  return (...from) => {
+    if (from.length !== known.length || from.some((one, i) => one !== known[i])) [known, made] = [from, make(...from)];
+    return made;
+  };
+}
+
 function build({ root, params, theme, tint, tell, onTheme, closing }) {
   const set = { ...DEFAULTS, ...params };
   let corners = CURVES[set.curve];
   let drawing = false;
-  let maps = null; // of both squares: values, contours and shade, as long as the divergence and the noise stay
   const shared = { onTheme, closing };
   const d = () => row(set.divergence);
   const heights = [
     (a, b) => cleanD(d(), a, b, set.prior),
     (a, b) => noisyD(d(), a, b, set.prior, set.e_plus, set.e_minus),
   ];
+  // What the heights depend on: a change of the noise leaves the clean map and its best classifier alone.
+  const from = [() => [set.divergence, set.prior], () => [set.divergence, set.prior, set.e_plus, set.e_minus]];
+  const maps = heights.map((height) => kept(() => mapOf(height)));
+  const map = (which) => maps[which](...from[which]());
+  const tops = heights.map((height) => kept((allowed) => bestOn(allowed, height)));
+  const bests = () => tops.map((top, which) => top(corners, ...from[which]()));
 
   // ---- controls
   const top = element("div", { className: "fdiv-row" });
   root.append(top);
-  const changed = () => ((maps = null), show());
   menu(top, {
     label: "Divergence", options: DIVERGENCES.map((one) => [one.name, one.title]), value: set.divergence,
-    input: (value) => ((set.divergence = value), changed()),
+    input: (value) => ((set.divergence = value), show()),
   });
   for (const [key, label, min, max] of [
     ["e_plus", "e₊: + called −", 0, 0.45], ["e_minus", "e₋: − called +", 0, 0.45], ["prior", "P(Y = +)", 0.1, 0.9],
   ])
     slider(top, {
-      label, min, max, step: 0.01, value: set[key], show: (x) => x.toFixed(2), input: (value) => ((set[key] = value), changed()),
+      label, min, max, step: 0.01, value: set[key], show: (x) => x.toFixed(2), input: (value) => ((set[key] = value), show()),
     });
 
   const pair = element("div", { className: "fdiv-pair" });
@@ -134,7 +167,7 @@ function build({ root, params, theme, tint, tell, onTheme, closing }) {
     const cell = element("div", {}, element("p", { className: "fdiv-title" }, title));
     pair.append(cell);
     const board = canvas(shared, cell, {
-      height: (width) => width, keys: true, paint: (...at) => paintSquare(which, ...at),
+      height: (width) => width + ROOM, keys: true, paint: (...at) => paintSquare(which, ...at),
       label: `${title}: the square of all classifiers; arrow keys move yours`,
     });
     let path = [];
@@ -144,15 +177,11 @@ function build({ root, params, theme, tint, tell, onTheme, closing }) {
       const at = [clip((x - left) / side), clip((low - y) / side)];
       if (drawing) {
         path = first ? [at] : [...path, at];
-        if (path.length > 1) corners = path;
+        if (path.length > 1) [set.curve, corners] = ["drawn", path];
       } else [set.a, set.b] = at;
       show();
     }, () => {
-      if (!drawing) return;
-      drawing = false;
-      pencil.setAttribute("aria-pressed", "false");
-      chooser.value = "drawn";
-      show();
+      if (drawing) press(false);
     });
     arrows(board, (right, up) => {
       set.a = Math.round(100 * Math.max(0, Math.min(1, set.a + right / 100))) / 100;
@@ -161,6 +190,7 @@ function build({ root, params, theme, tint, tell, onTheme, closing }) {
     });
     return board;
   });
+  const asked = boards.map((board) => kept(() => board.later())); // a square is drawn anew where something in it changed
   const below = element("div", { className: "fdiv-row", style: "margin-top:10px" });
   root.append(below);
   const chooser = menu(below, {
@@ -169,12 +199,13 @@ function build({ root, params, theme, tint, tell, onTheme, closing }) {
     value: set.curve,
     input: (value) => {
       if (value === "drawn") return press(true);
-      corners = CURVES[value];
+      [set.curve, corners] = [value, CURVES[value]];
       press(false);
     },
   });
   const press = (on) => {
     drawing = on;
+    if (!on) chooser.value = set.curve; // also where nothing was drawn
     pencil.setAttribute("aria-pressed", String(on));
     show();
   };
@@ -188,29 +219,20 @@ function build({ root, params, theme, tint, tell, onTheme, closing }) {
   root.append(sum);
 
   // ---- drawing
-  const square = (width) => [26, width - 34, width - 40]; // left, bottom, side
-  function map() {
-    maps = heights.map((height) => {
-      const values = new Float64Array((GRID + 1) ** 2);
-      for (let i = 0; 2 * i < values.length; i++) // the other half is the mirror image: opposites tie
-        values[i] = values[values.length - 1 - i] = height((i % (GRID + 1)) / GRID, Math.floor(i / (GRID + 1)) / GRID);
-      // A value's shade is that of the classifier between chance and perfect with the same value.
-      const ladder = Array.from({ length: 101 }, (_, i) => height(...anchor(i / 100)));
-      const shade = (value) => {
-        let [low, high] = [0, 100];
-        while (high - low > 1) {
-          const middle = (low + high) >> 1;
-          if (ladder[middle] <= value) low = middle;
-          else high = middle;
-        }
-        return low / 100;
-      };
-      return { shades: values.map(shade), lines: STEPS.map((t) => contour(values, height(...anchor(t)))) };
-    });
-  }
+  const square = (width) => [26, width + ROOM - 34, width - 40]; // left, bottom, side
   const small = element("canvas", { width: GRID + 1, height: GRID + 1 });
-  function paintSquare(which, context, width) {
-    if (!maps) map();
+  // What lies below curve and classifiers, on a canvas of its own: while these move, it is only copied.
+  const layers = [0, 1].map((which) => {
+    const layer = element("canvas");
+    return kept((own, clean, width, sharp) => {
+      [layer.width, layer.height] = [width * sharp, (width + ROOM) * sharp]; // which also clears it
+      const context = layer.getContext("2d");
+      context.scale(sharp, sharp);
+      paintMap(context, width, own, which ? clean.lines : null);
+      return layer;
+    });
+  });
+  function paintMap(context, width, { shades, lines }, ghosts) {
     const colours = theme();
     const colour = tint(d());
     const [left, low, side] = square(width);
@@ -218,34 +240,30 @@ function build({ root, params, theme, tint, tell, onTheme, closing }) {
     const y = (b) => low - b * side;
     const pen = small.getContext("2d");
     const image = pen.createImageData(GRID + 1, GRID + 1);
-    const shades = ramp(colours.paper, colour, 190); // of which the first half is used
-    for (let i = 0; i < maps[which].shades.length; i++) {
-      const j = (GRID - Math.floor(i / (GRID + 1))) * (GRID + 1) + (i % (GRID + 1));
-      dot(image, j, shades[Math.round(100 * maps[which].shades[i])]);
-    }
+    const palette = ramp(colours.paper, colour, 190); // of which the first half is used
+    shades.forEach((shade, i) =>
+      dot(image, (GRID - Math.floor(i / (GRID + 1))) * (GRID + 1) + (i % (GRID + 1)), palette[shade]),
+    );
     pen.putImageData(image, 0, 0);
     context.drawImage(small, left, low - side, side, side);
 
     context.strokeStyle = colours.muted; // chance: prediction and label are independent
-    context.lineWidth = 1;
     context.setLineDash([2, 4]);
     line(context, [[0, 0], [1, 1]], x, y);
     context.setLineDash([]);
-    context.lineCap = "butt";
-    const strokes = (lines, style, wide) => {
+    const strokes = (all, style, wide) => {
       context.strokeStyle = style;
       context.lineWidth = wide;
       context.beginPath();
-      for (const pieces of width > 240 ? lines : lines.filter((_, i) => i % 2))
-        for (const [from, to] of pieces) {
-          context.moveTo(x(from[0]), y(from[1]));
-          context.lineTo(x(to[0]), y(to[1]));
+      for (const pieces of width > 240 ? all : all.filter((_, i) => i % 2))
+        for (const [start, end] of pieces) {
+          context.moveTo(x(start[0]), y(start[1]));
+          context.lineTo(x(end[0]), y(end[1]));
         }
       context.stroke();
     };
-    if (which) strokes(maps[0].lines, colours.muted, 1);
-    strokes(maps[which].lines, colour, 1.8);
-    context.lineCap = "round";
+    if (ghosts) strokes(ghosts, colours.muted, 1);
+    strokes(lines, colour, 1.8);
 
     context.fillStyle = colours.muted;
     context.font = "12px system-ui, sans-serif";
@@ -263,16 +281,24 @@ function build({ root, params, theme, tint, tell, onTheme, closing }) {
     context.restore();
     if (width > 240) {
       context.textAlign = "right";
-      context.fillText("perfect", x(1) - 6, y(0) - 9);
+      context.fillText("perfect", x(1), low + 24);
       context.textAlign = "left";
-      context.fillText("always wrong", x(0) + 6, y(1) + 11);
+      context.fillText("always wrong", x(0), y(1) - 9);
     }
-
+  }
+  function paintSquare(which, context, width) {
+    const colours = theme();
+    const sharp = devicePixelRatio || 1;
+    const layer = layers[which](map(which), map(0), width, sharp, colours.dark);
+    context.drawImage(layer, 0, 0, width, width + ROOM);
+    const [left, low, side] = square(width);
+    const x = (a) => left + a * side;
+    const y = (b) => low - b * side;
     if (corners) {
       context.strokeStyle = colours.ink;
       context.lineWidth = 2.4;
       line(context, corners, x, y);
-      const best = heights.map((height) => bestOn(corners, height));
+      const best = bests();
       const endless = heights[0](...best[0]) === Infinity; // then many of the allowed tie, and none is the best
       if (which && !endless && Math.hypot(best[0][0] - best[1][0], best[0][1] - best[1][1]) > 0.02) {
         ring(context, x(best[0][0]), y(best[0][1]), 6, colours.paper, BEST);
@@ -374,7 +400,7 @@ function build({ root, params, theme, tint, tell, onTheme, closing }) {
   }
 
   function show() {
-    for (const board of boards) board.later();
+    asked.forEach((ask, which) => ask(corners, set.a, set.b, ...from[which]()));
     fall.later();
     const parts = decoupled(d(), set.a, set.b, set.prior, set.e_plus, set.e_minus);
     const accuracy = set.prior * set.a + (1 - set.prior) * (1 - set.b);
@@ -382,7 +408,7 @@ function build({ root, params, theme, tint, tell, onTheme, closing }) {
     sum.textContent =
       `Yours is right ${percent(accuracy)} of the time. Its divergence is ${short(clean)} with clean labels and ${short(dirty)} with ` +
       "noisy ones, and its opposite has the very same. The bars are taken at the g that is best for the noisy labels; their scale never moves.";
-    const best = corners ? heights.map((height) => bestOn(corners, height)) : null;
+    const best = corners ? bests() : null;
     const jump = best ? Math.hypot(best[0][0] - best[1][0], best[0][1] - best[1][1]) : 0;
     const name = d().title;
     const ghosts = "Thin and grey on the right: the clean contours.";

@@ -544,9 +544,9 @@ function build({ root, params, theme, tint, tell, onTheme, closing }) {
     const last = history.at(-1);
     const flips = wrong.filter(Boolean).length;
     const words = networks.map((net, which) =>
-      `<b>${lossRow(net.loss).title}</b> has learned <b>${percent(last.memorised[which])}</b> of them by heart and is right on
+      `<b>${lossRow(net.loss).title}</b>${flips ? ` has learned <b>${percent(last.memorised[which])}</b> of them by heart and` : ""} is right on
        <b>${percent(last.accuracy[which])}</b> of new points`);
-    say.innerHTML = `After <b>${step}</b> steps, ${flips} of ${given.length} labels being wrong: ${words.join("; ")}.`;
+    say.innerHTML = `After <b>${step}</b> steps, ${flips || "none"} of ${given.length} labels being wrong: ${words.join("; ")}.`;
     tell({ step, flips, playing, accuracy: last.accuracy, memorised: last.memorised, settings: set });
   }
   function show() {
