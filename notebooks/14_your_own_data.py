@@ -388,7 +388,8 @@ answers_figure(people, own_data.ANSWERS, title="Labels that people gave")
 # %% tags=["fold", "nbval-ignore-output"]
 lists = own_data.measured().query("method == 'clean'").set_index(["data", "labels"])
 lists = lists[["truth", "count", "low", "high", "precision", "recall"]]
-lists.map(lambda x: f"{x:.0f}" if x > 1 else f"{x:.2f}")
+shares = dict.fromkeys(["precision", "recall"], "{:.2f}")
+lists.apply(lambda column: column.map(shares.get(column.name, "{:.0f}").format))
 
 # %% [markdown]
 # **What to see**: of the photographs that are flagged, three in four or more carry a wrong label, and two in three wrong labels are flagged. Of the flagged tweets fewer than half are wrong if they are read as words: what the features cannot tell, no list can. Read as sentences three in four are, but four in five wrong ones go unflagged. The count is too low everywhere, as people err where examples are hard for the machine as well, and it takes their errors for its own doubt; the interval says how much of that there is. That is worth knowing before somebody re-annotates hundreds of them.
