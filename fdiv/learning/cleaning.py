@@ -22,12 +22,13 @@ from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import joblib
 import numpy as np
 import pandas as pd
-import torch
+from torch import nn
 from tqdm.auto import tqdm
 
 import fdiv
@@ -36,6 +37,7 @@ from fdiv.datasets import own
 from fdiv.datasets.images import ImageFiles
 from fdiv.device import TRAINING, is_watched
 from fdiv.files import cache_folder, replacing
+from fdiv.learning.columns import take
 from fdiv.names import cut, printable
 from fdiv.noise.how_many import WrongLabels, from_logits
 
@@ -311,7 +313,7 @@ def _out_of_sample(
         train = _some(train, y[train], np.random.default_rng([seed, number]))
         with TRAINING, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # ``_doubts`` looks at what came of it
-            logits[judged] = _judged(estimator, _take(X, train), y[train], _take(X, judged), K)
+            logits[judged] = _judged(estimator, take(X, train), y[train], take(X, judged), K)
         if resume:
             _keep(kept, logits[judged])
     with suppress(OSError):  # the report is what stays
@@ -389,10 +391,6 @@ def _logits(model: Any, X: Any, classes: np.ndarray) -> np.ndarray:
     return logits
 
 
-def _take(X: Any, rows: np.ndarray) -> Any:
-    return X.iloc[rows] if isinstance(X, pd.DataFrame) else X[rows]
-
-
 def _digest(X: Any, y: np.ndarray, estimator: Any, folds: int, seed: int) -> str:
     """A hash of all that decides the outcome, so that a second call finds what the first one finished."""
     said = repr((fdiv.__version__, _identity(estimator), folds, seed)).encode()
@@ -406,21 +404,19 @@ def _identity(estimator: Any) -> list[str]:
     hashes = [type(estimator).__qualname__]
     for name, value in sorted(options.items()):
         try:
-            hashes.append(f"{name} {joblib.hash(_values(value))}")
+            hashes.append(f"{name} {joblib.hash(_content(value))}")
         except Exception:  # of pickling, which raises whatever an object's own methods do
             hashes.append(f"{name} {secrets.token_hex()}")
     return hashes
 
 
-def _values(value: Any) -> Any:
-    """``value`` with its networks as what they hold, since pickles of two equal networks differ."""
-    if isinstance(value, torch.Tensor):
-        return value.detach().cpu().numpy()
-    if isinstance(value, torch.nn.Module):
-        return [type(value).__qualname__, _values(vars(value))]
-    if isinstance(value, dict):
-        return {name: _values(one) for name, one in value.items()}
-    return value
+def _content(value: Any) -> Any:
+    """A network or a loss as what decides its answers, since two copies of it have different pickles."""
+    if not isinstance(value, nn.Module):
+        return value
+    tensors = {**dict(value.named_parameters()), **dict(value.named_buffers())}
+    numbers = {name: tensor.detach().cpu().numpy() for name, tensor in tensors.items()}
+    return repr(value), numbers, [part for part in vars(value).values() if isinstance(part, FunctionType)]
 
 
 def _kept(path: Path, shape: tuple[int, int]) -> np.ndarray | None:
