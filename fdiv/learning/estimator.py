@@ -38,7 +38,7 @@ from torch import Tensor, nn
 from fdiv.arrays import as_array, whole
 from fdiv.device import TRAINING, pick_device, usable
 from fdiv.learning.checks import is_singular
-from fdiv.learning.columns import LARGEST, Columns
+from fdiv.learning.columns import LARGEST, Columns, take
 from fdiv.learning.losses import CrossEntropy, NoisyLabelLoss
 from fdiv.learning.methods import CORRECTIONS, METHODS, build_loss, needs_transition
 from fdiv.learning.recommend import UNBALANCED, advise, look
@@ -233,7 +233,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
             )
         labels = np.searchsorted(names, used)
         if weight is not None:
-            X, weight = _take(X, weight > 0), weight[weight > 0]
+            X, weight = take(X, weight > 0), weight[weight > 0]
         self._columns = Columns().fit(X, weight)
         return self._columns.transform(X), labels, names, weight
 
@@ -644,13 +644,6 @@ def _might_be_lost(divergence: str, prior: np.ndarray) -> list[int]:
     """
     safe = largest_safe_gap(divergence)
     return np.flatnonzero(2 * (prior - prior.min()) >= safe).tolist() if safe < 1 else []
-
-
-def _take(X: Any, kept: Any) -> Any:
-    """The rows of ``X`` that are kept."""
-    if isinstance(X, pd.DataFrame):
-        return X.iloc[kept]
-    return np.asarray(X)[kept]
 
 
 def _split(labels: np.ndarray, share: float) -> tuple[np.ndarray, np.ndarray]:

@@ -50,6 +50,16 @@ def test_a_better_epoch_and_a_ceiling_are_reasons_too():
     assert shortfalls("laptop", runs((*LOW[:4], MARGIN - 0.01, 0.0))).empty
 
 
+def test_the_authors_program_is_a_reason_of_its_own():
+    """It is no longer training of ours, however many epochs it has."""
+    theirs = runs(("uniform-high", "tv", "paper", 80, 0.1, 0.1)).assign(variant="authors-code")
+    found = shortfalls("laptop", pd.concat([runs(LOW), theirs])).iloc[0]
+    assert found["why"] == "program"
+    assert pd.isna(found["longer"])
+    short = runs(("uniform-high", "tv", "paper", 80, 2.0, 2.0))
+    assert shortfalls("paper", pd.concat([short, theirs]))["why"].tolist() == ["program"]
+
+
 def test_seeds_are_averaged_and_baselines_left_out():
     found = shortfalls("laptop", runs(LOW, ("uniform-high", "tv", "laptop", 12, 3.0, 3.0)))
     assert found[["seeds", "std"]].iloc[0].tolist() == pytest.approx([2, 0.5**0.5])
