@@ -117,7 +117,7 @@ def test_other_ways_to_take_a_step(bench, monkeypatch, tmp_path):
     monkeypatch.setattr(bench, "mnist_or_its_shape", lambda: (few, "random pixels"))
     monkeypatch.setattr(bench, "noisy_split", functools.partial(bench.noisy_split, validation=200))
     threads = torch.get_num_threads()
-    table = bench.ways(rounds=1).set_index("variant")
+    table = bench.ways(rounds=1, steps=1).set_index("variant")
     assert torch.get_num_threads() == threads
     assert table["question"].nunique() == 2
     assert "compiled, logits off by 0e+00" in table.index

@@ -179,7 +179,7 @@ def steps_on_mnist(split: NoisySplit, rounds: int) -> pd.DataFrame:
 # ------------------------------------------------------------------ what else could be faster
 
 
-def ways(rounds: int) -> pd.DataFrame:
+def ways(rounds: int, steps: int = 20) -> pd.DataFrame:
     """The step of the paper's CNN taken in other ways, its evaluation, and two runs side by side.
 
     Every variant but "compiled" takes the same steps bit for bit; how far the compiled network is off stands
@@ -217,12 +217,12 @@ def ways(rounds: int) -> pd.DataFrame:
         "Adam not fused": on(1, resident_step(slow)),
         f"compiled, logits off by {off:.0e}": on(1, resident_step(compiled)),
     }
-    steps = measure(
+    table = measure(
         "a step of the paper's CNN in other ways, batch 128",
         variants,
         "as it is, one thread",
         rounds,
-        20,
+        steps,
         size,
     )
     tenth = _batch_count(len(split.train_labels), size) // 10
@@ -232,7 +232,7 @@ def ways(rounds: int) -> pd.DataFrame:
         "the evaluation after it": on(1, plain.evaluate),
     }
     epoch = measure("an epoch on MNIST in parts", parts, "a tenth of its steps", rounds, 1)
-    return pd.concat([steps, epoch, side_by_side(rounds)]).assign(pixels=pixels)
+    return pd.concat([table, epoch, side_by_side(rounds)]).assign(pixels=pixels)
 
 
 def side_by_side(rounds: int, steps: int = 50) -> pd.DataFrame:
