@@ -13,7 +13,7 @@
 #
 # **The question.** With a hundred classes the paper calls the estimate of the product term "unstable", and trains 240 epochs with cross-entropy first. What exactly becomes unstable: the estimate, the start, or something that nobody looked at?
 #
-# Paper: §5.1, the CIFAR-100 rows of its tables, appendix C.4 and C.5 · Time: 13 min to read, 25 s to run (quick) · Needs: [04](04_mnist.ipynb), [06](06_cifar10.ipynb)
+# Paper: §5.1, the CIFAR-100 rows of its tables, appendix C.4 and C.5 · Time: 14 min to read, 25 s to run (quick) · Needs: [04](04_mnist.ipynb), [06](06_cifar10.ipynb)
 #
 # **Contents**: 1 A hundred classes from ten digits · 2 Suspect one: the estimate · 3 Suspect two: the start · 4 Suspect three: an empty class · 5 Fifty pairs · 6 CIFAR-100 itself
 

@@ -13,7 +13,7 @@
 #
 # **The question.** People look at the image. They mislabel the cat that looks like a dog, and the next person does the same. Does anything in the theory notice, if $T$ stays the same?
 #
-# Paper: §5.3 "Clothing1M", its table, appendix C.5 · Time: 16 min to read, 25 s to run (quick) · Needs: [03](03_decoupling_theorem.ipynb), [05](05_fashion_mnist.ipynb)
+# Paper: §5.3 "Clothing1M", its table, appendix C.5 · Time: 18 min to read, 25 s to run (quick) · Needs: [03](03_decoupling_theorem.ipynb), [05](05_fashion_mnist.ipynb)
 #
 # **Contents**: 1 Two kinds of mistakes · 2 A test · 3 The missing term · 4 What happens in training · 5 People: CIFAR-10N · 6 Three makers of noise · 7 Clothing1M
 

@@ -13,7 +13,7 @@
 #
 # **The question.** What did the formula lose on the way, so that ten methods stop at the same place? And can it be mended, even by somebody who does not know $T$?
 #
-# Paper: Corollary 1 (§4.3), §5.3 "bias correction", Theorem 9, and the bias tables of appendix B · Time: 28 min to read, 25 s to run (quick) · Needs: [03](03_decoupling_theorem.ipynb), [04](04_mnist.ipynb)
+# Paper: Corollary 1 (§4.3), §5.3 "bias correction", Theorem 9, and the bias tables of appendix B · Time: 29 min to read, 25 s to run (quick) · Needs: [03](03_decoupling_theorem.ipynb), [04](04_mnist.ipynb)
 #
 # **Contents**: 1 Play with the culprit · 2 The bias, seen · 3 Two corrections · 4 The same knowledge, forwards · 5 A wrong T · 6 Estimating T · 7 Subtract, or divide? · 8 Free scores · 9 The information itself · 10 Out of sparse-high · 11 On MNIST and Fashion-MNIST
 
@@ -511,7 +511,7 @@ exercises.survivors(survivors)
 #
 # The objective itself can learn that ratio, if $g$ is let go. Let $g_f$ act on the *logits* instead of probabilities (`score="logit"`), and infinite data teach $f'(\tilde P/\tilde Q)$, notebook 01's $g^*$. For Pearson's divergence this is plain least squares: completing the square,
 #
-# $$\mathbb E_{\tilde P}[v] - \mathbb E_{\tilde Q}\big[v + \tfrac{v^2}{4}\big] \;=\; D_{\chi^2} - \tfrac14\,\mathbb E_{\tilde Q}\big[(v - v^*)^2\big],$$
+# $$\begin{aligned} & \mathbb E_{\tilde P}[v] - \mathbb E_{\tilde Q}\big[v + \tfrac{v^2}{4}\big] \\ {}={} & D_{\chi^2} - \tfrac14\,\mathbb E_{\tilde Q}\big[(v - v^*)^2\big],\end{aligned}$$
 #
 # $$v^* = 2\Big(\tfrac{\tilde P}{\tilde Q} - 1\Big),$$
 #

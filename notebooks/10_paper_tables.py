@@ -13,7 +13,7 @@
 #
 # **The question.** Take the paper's tables as a whole, cell by cell. Which numbers come out again when somebody else trains, and which sentences of the kind "A is ahead of B" survive?
 #
-# Paper: all tables and the figure, §5 and appendix B · Time: 18 min to read, 15 s to run (quick) · Needs: nothing; [04](04_mnist.ipynb) to [09](09_bias_correction.ipynb) explain the rows
+# Paper: all tables and the figure, §5 and appendix B · Time: 22 min to read, 15 s to run (quick) · Needs: nothing; [04](04_mnist.ipynb) to [09](09_bias_correction.ipynb) explain the rows
 #
 # **Contents**: 1 How to read a cell · 2 The main table · 3 Every method · 4 Means, spreads, seeds · 5 Ahead of cross-entropy? · 6 Ranks · 7 Clean labels and bias correction · 8 The figure · 9 Known before training
 

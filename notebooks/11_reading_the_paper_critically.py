@@ -398,7 +398,7 @@ pd.DataFrame(rivals, index=["parity", "pair"]).round(3)
 #
 # **The theorem behind it.** Theorem 9 extends the decoupling to sparse noise, with pairs $c = (i_c, j_c)$. As printed:
 #
-# $$\widetilde{\mathrm{VD}} = (1-e_1-e_2)\,\mathrm{VD} + \sum_c\big[e_1\,\Delta^{j_c} + e_2\,\Delta^{i_c}\big].$$
+# $$\begin{aligned}\widetilde{\mathrm{VD}} = {} & (1-e_1-e_2)\,\mathrm{VD} \\ & {}+ \sum_c\big[e_1\,\Delta^{j_c} + e_2\,\Delta^{i_c}\big].\end{aligned}$$
 #
 # *Smallest example*: four balanced classes, the perfect classifier $h = Y$, $e_1 = 0.3$, $e_2 = 0.2$; total variation, and a $g$ that only asks whether answer and label are in the same pair: $+\tfrac12$ if so, $-\tfrac12$ if not. Labels never leave their pair, so clean and noisy value are the same, $\tfrac12 - 0 = \tfrac12$. The formula says $(1 - 0.5)\cdot\tfrac12 + 0 = \tfrac14$.
 #

@@ -13,7 +13,7 @@
 #
 # **The question.** You have a loss, and you have a matrix $T$. Will the classifier that is best on your noisy labels also be best on clean ones? If not: how bad can it get?
 #
-# Paper: it asks this in §3 and §4 (Theorems 6 to 8); the answers here go beyond it · Time: 33 min to read, 20 s to run (quick) · Needs: [03](03_decoupling_theorem.ipynb); [09](09_bias_correction.ipynb) helps
+# Paper: it asks this in §3 and §4 (Theorems 6 to 8); the answers here go beyond it · Time: 30 min to read, 20 s to run (quick) · Needs: [03](03_decoupling_theorem.ipynb); [09](09_bias_correction.ipynb) helps
 #
 # **Contents**: 1 Change places · 2 Between two numbers · 3 Another divergence, another geometry · 4 Two classes · 5 The paper's settings · 6 Your T · 7 What a fixed g really learns · 8 Two ways to be right · 9 Many classes · 10 What it costs
 
@@ -163,7 +163,9 @@ print(f"noise leaves between {squeeze.min():.3f} and {squeeze.max():.3f} of it")
 #
 # **Step 3.** The same argument for $T^{-1}$, whose rows sum to 1 as well, and which leads back: $\lVert a\rVert_1 = \lVert (aT)\,T^{-1}\rVert_1 \le \tfrac12\max_{ij}\lVert (T^{-1})_i - (T^{-1})_j\rVert_1\cdot\lVert aT\rVert_1$. So
 #
-# $$c_{\min}\,D \;\le\; \tilde D \;\le\; c_{\max}\,D,\qquad c_{\min} = \frac{1}{\tfrac12\max_{ij}\lVert (T^{-1})_i - (T^{-1})_j\rVert_1}.$$
+# $$c_{\min}\,D \;\le\; \tilde D \;\le\; c_{\max}\,D,$$
+#
+# $$c_{\min} = \frac{1}{\tfrac12\max_{ij}\lVert (T^{-1})_i - (T^{-1})_j\rVert_1}.$$
 #
 # ### Exercise 2 ★★: The two constants
 #

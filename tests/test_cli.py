@@ -18,7 +18,7 @@ from waiting import PATIENCE, wait_for
 
 import fdiv as fdiv_package
 from fdiv.__main__ import main
-from fdiv.course import notebooks
+from fdiv.course import notebooks, pages
 from fdiv.course.notebooks import parse_value, read, tidy, write
 from fdiv.course.site.shell import LOOK_UP
 from fdiv.datasets import CATALOGUE
@@ -102,6 +102,12 @@ def course(tmp_path, monkeypatch):
     course = Course(tmp_path / "clone")
     course.move_in(monkeypatch)
     return course
+
+
+@pytest.fixture
+def no_pages(monkeypatch):
+    """The site is not built: a second for each call."""
+    monkeypatch.setattr(pages, "build", lambda folder, *_: folder / "index.html")
 
 
 @pytest.fixture
@@ -414,7 +420,7 @@ def test_help_and_training_need_the_core_dependencies_only(tmp_path):
     assert "example: fdiv train mnist" in done.stdout
 
 
-def test_a_missing_kernel_is_a_failure_with_its_remedy(course, monkeypatch):
+def test_a_missing_kernel_is_a_failure_with_its_remedy(course, no_pages, monkeypatch):
     course.add("00_good", GOOD)
     monkeypatch.setitem(notebooks.KERNEL, "name", "nowhere")
     said = fdiv("run")
@@ -474,7 +480,7 @@ def started(monkeypatch):
     [("quick", None, "1"), ("quick", "2", "2"), ("laptop", None, None), ("laptop", "2", "2")],
 )
 def test_a_quick_kernel_has_one_thread_or_what_the_user_chose(
-    course, started, monkeypatch, mode, chosen, threads
+    course, started, no_pages, monkeypatch, mode, chosen, threads
 ):
     course.add("00_good", GOOD)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
@@ -490,7 +496,7 @@ def test_a_quick_kernel_has_one_thread_or_what_the_user_chose(
     assert dict(os.environ) == before
 
 
-def test_a_kernel_has_the_package_that_started_it(course, started, monkeypatch):
+def test_a_kernel_has_the_package_that_started_it(course, started, no_pages, monkeypatch):
     """And not the installed one, which may belong to another checkout with other code."""
     package = str(Path(notebooks.__file__).parents[2])
     course.add("00_good", GOOD)
@@ -504,7 +510,7 @@ def test_a_kernel_has_the_package_that_started_it(course, started, monkeypatch):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no sockets that are files")
-def test_kernels_that_start_together_cannot_take_each_others_port(course, started):
+def test_kernels_that_start_together_cannot_take_each_others_port(course, started, no_pages):
     course.add("00_good", GOOD)
     course.add("01_other", GOOD)
     fdiv("run")

@@ -13,42 +13,15 @@ from fdiv import names
 TOYS = Path(__file__).parent / "toys" / "toy_rows.py"
 
 
-@pytest.fixture
-def command(tmp_path):
-    """The ``fdiv`` command in a process that knows the toy rows, with runs and results of its own."""
-
-    def run(*arguments):
-        variables = {"FDIV_PLUGINS": str(TOYS), "FDIV_RUNS": str(tmp_path / "runs"), "FDIV_STATIC": "1"}
-        done = subprocess.run(
-            [sys.executable, *arguments],
-            capture_output=True,
-            text=True,
-            env=os.environ | variables,
-            cwd=tmp_path,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    return run
-
-
-@pytest.mark.slow
-def test_toys_train_and_fill_a_grid(command, tmp_path):
-    said = command("-m", "fdiv", "train", "Toy Blobs", "--noise", "uniform-0.3", "--method", "focal")
-    assert "accuracy_noisy_objective" in said
-    mine = tmp_path / "mine.yml"
-    mine.write_text("dataset: toy-blobs\nnoise: uniform-0.3\nmethod: [focal, tv]\nmode: laptop\n")
-    said = command("-m", "fdiv", "grid", str(mine), "--workers", "1")
-    assert "_tv_" in said
-    grid = pd.read_csv(tmp_path / "runs" / "mine" / "grid.csv").set_index("method")
-    assert grid["state"].to_dict() == {"focal": "skipped", "tv": "finished"}
-
-
-DRAW = """
+# Through the doors that everybody has: the command, and names of packages.
+PROGRAM = """
+from fdiv.__main__ import main
+main(["train", "Toy Blobs", "--noise", "uniform-0.3", "--method", "focal"])
+print("---")
+main(["grid", "mine.yml", "--workers", "1"])
+print("---")
 from fdiv.course import curves_figure
 from fdiv.experiments import Experiment, titled, run_experiment
-from fdiv.learning import METHODS
 import pandas as pd
 what = Experiment(dataset="toy-blobs", noise="pair-0.2", method="focal")
 run, result = run_experiment(what)
@@ -60,8 +33,23 @@ print(row["way"], "|", row["dataset"], "|", figure.data[0].line.color, "|", resu
 
 
 @pytest.mark.slow
-def test_toys_are_tabulated_and_drawn(command):
-    way, dataset, colour, accuracy = command("-c", DRAW).strip().split(" | ")
+def test_toys_train_fill_a_grid_and_are_tabulated_and_drawn(tmp_path):
+    """In a process that knows the toy rows, with runs and results of its own."""
+    (tmp_path / "mine.yml").write_text(
+        "dataset: toy-blobs\nnoise: uniform-0.3\nmethod: [focal, tv]\nmode: laptop\n"
+    )
+    variables = {"FDIV_PLUGINS": str(TOYS), "FDIV_RUNS": str(tmp_path / "runs"), "FDIV_STATIC": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], env=os.environ | variables, cwd=tmp_path,
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    trained, filled, drawn = done.stdout.split("---\n")
+    assert "accuracy_noisy_objective" in trained
+    assert "_tv_" in filled
+    grid = pd.read_csv(tmp_path / "runs" / "mine" / "grid.csv").set_index("method")
+    assert grid["state"].to_dict() == {"focal": "skipped", "tv": "finished"}
+    way, dataset, colour, accuracy = drawn.strip().split(" | ")
     assert (way, dataset, colour) == ("Focal loss", "toy-blobs", "#AA4499")
     assert float(accuracy) > 0.6
 

@@ -179,9 +179,7 @@ for room in ("", ".theory", ".noise", ".datasets", ".learning", ".experiments", 
             getattr(package, name)
         except ImportError as error:
             print(error)
-"""
-CALLS = """
-import fdiv
+print("---")
 from fdiv.course import predict
 from fdiv.course.widgets import t_editor
 for call in (
@@ -198,11 +196,11 @@ TOOLS = r"([\w.]+) needs the notebook tools \(No module named '\w+'\): run  pyth
 
 
 def test_every_public_name_is_there_or_says_that_it_needs_the_notebook_tools(installed):
-    said = [re.fullmatch(TOOLS, line) for line in installed.run("-c", NAMES).splitlines()]
+    names, calls = (part.splitlines() for part in installed.run("-c", NAMES).split("---\n"))
+    said = [re.fullmatch(TOOLS, line) for line in names]
     assert said
     assert {found and found[1].rpartition(".")[0] for found in said} == {"fdiv.course"}
-    calls = [re.fullmatch(TOOLS, line)[1] for line in installed.run("-c", CALLS).splitlines()]
-    assert calls == ["explore", "predict", "t_editor"]
+    assert [re.fullmatch(TOOLS, line)[1] for line in calls] == ["explore", "predict", "t_editor"]
 
 
 @pytest.mark.parametrize("arguments", [("run", "00"), ("check",), ("grid", "main", "--mode", "quick")])

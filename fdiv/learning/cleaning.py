@@ -22,11 +22,13 @@ from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import joblib
 import numpy as np
 import pandas as pd
+from torch import nn
 from tqdm.auto import tqdm
 
 import fdiv
@@ -35,6 +37,7 @@ from fdiv.datasets import own
 from fdiv.datasets.images import ImageFiles
 from fdiv.device import TRAINING, is_watched
 from fdiv.files import cache_folder, replacing
+from fdiv.learning.columns import take
 from fdiv.names import cut, printable
 from fdiv.noise.how_many import WrongLabels, from_logits
 
@@ -190,9 +193,12 @@ def clean(
         raise ValueError(f"seed is {seed!r}, but must be a whole number from 0 to 2**32 - 1")
     read = _read(data, labels, label)
     X, notes = _numbers(read, progress)
-    notes = [*read.notes, *notes]
+    notes = [*read.notes, *notes, *_copies(X, read.labels)]
     names, y = np.unique(read.labels, return_inverse=True)
-    folds = min(whole("folds", folds, 2), int(np.bincount(y).min()))
+    rarest = int(np.bincount(y).min())
+    if whole("folds", folds, 2) > rarest:
+        notes.append(f"there are {rarest} folds, as many as the rarest class has labels, instead of {folds}")
+    folds = min(int(folds), rarest)
     logits = _out_of_sample(X, y, len(names), estimator, folds, seed, progress, resume, notes)
     notes += _doubts(logits, y, names)
     wrong = from_logits(logits, y, seed=seed)
@@ -247,6 +253,23 @@ def _numbers(read: own.OwnData, progress: bool | None) -> tuple[Any, list[str]]:
     return numbers, [f"each picture became {numbers.shape[1]} numbers ({how})"]
 
 
+def _copies(X: Any, labels: np.ndarray) -> list[str]:
+    """What to know of rows that are there more than once, in a sentence."""
+    rows = _hashes(X)
+    alike = rows.duplicated(keep=False)
+    if not alike.any():
+        return []
+    unlike = pd.Series(labels).groupby(rows).transform("nunique") > 1
+    differ = f", {unlike.sum()} of them under another label" if unlike.any() else ""
+    return [f"{alike.sum()} rows are equal to another one{differ}, and judged by models that may know it"]
+
+
+def _hashes(X: Any) -> pd.Series:
+    """A hash of each row."""
+    rows = pd.util.hash_pandas_object(X if isinstance(X, pd.DataFrame) else pd.DataFrame(X), index=False)
+    return rows.reset_index(drop=True)
+
+
 # ---------------------------------------------------------------------- the judges
 
 
@@ -290,7 +313,7 @@ def _out_of_sample(
         train = _some(train, y[train], np.random.default_rng([seed, number]))
         with TRAINING, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # ``_doubts`` looks at what came of it
-            logits[judged] = _judged(estimator, _take(X, train), y[train], _take(X, judged), K)
+            logits[judged] = _judged(estimator, take(X, train), y[train], take(X, judged), K)
         if resume:
             _keep(kept, logits[judged])
     with suppress(OSError):  # the report is what stays
@@ -368,15 +391,10 @@ def _logits(model: Any, X: Any, classes: np.ndarray) -> np.ndarray:
     return logits
 
 
-def _take(X: Any, rows: np.ndarray) -> Any:
-    return X.iloc[rows] if isinstance(X, pd.DataFrame) else X[rows]
-
-
 def _digest(X: Any, y: np.ndarray, estimator: Any, folds: int, seed: int) -> str:
     """A hash of all that decides the outcome, so that a second call finds what the first one finished."""
-    values = pd.util.hash_pandas_object(X if isinstance(X, pd.DataFrame) else pd.DataFrame(X), index=False)
     said = repr((fdiv.__version__, _identity(estimator), folds, seed)).encode()
-    parts = (np.asarray(values).tobytes(), y.tobytes(), said)
+    parts = (_hashes(X).to_numpy().tobytes(), y.tobytes(), said)
     return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()[:16]
 
 
@@ -386,10 +404,19 @@ def _identity(estimator: Any) -> list[str]:
     hashes = [type(estimator).__qualname__]
     for name, value in sorted(options.items()):
         try:
-            hashes.append(f"{name} {joblib.hash(value)}")
+            hashes.append(f"{name} {joblib.hash(_content(value))}")
         except Exception:  # of pickling, which raises whatever an object's own methods do
             hashes.append(f"{name} {secrets.token_hex()}")
     return hashes
+
+
+def _content(value: Any) -> Any:
+    """A network or a loss as what decides its answers, since two copies of it have different pickles."""
+    if not isinstance(value, nn.Module):
+        return value
+    tensors = {**dict(value.named_parameters()), **dict(value.named_buffers())}
+    numbers = {name: tensor.detach().cpu().numpy() for name, tensor in tensors.items()}
+    return repr(value), numbers, [part for part in vars(value).values() if isinstance(part, FunctionType)]
 
 
 def _kept(path: Path, shape: tuple[int, int]) -> np.ndarray | None:

@@ -71,6 +71,15 @@ class Columns:
                 )
 
 
+def take(X: Any, rows: Any) -> Any:
+    """Return some rows of a table, a DataFrame or anything that NumPy takes.
+
+    >>> take([[0, 1], [2, 3], [4, 5]], [2, 0]).tolist()
+    [[4, 5], [0, 1]]
+    """
+    return X.iloc[rows] if isinstance(X, pd.DataFrame) else np.asarray(X)[rows]
+
+
 def _text_columns(X: Any) -> list[Any]:
     """The columns of a DataFrame that hold no numbers; one that cannot be spelled out is refused."""
     if not isinstance(X, pd.DataFrame):

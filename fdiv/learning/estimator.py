@@ -38,7 +38,7 @@ from torch import Tensor, nn
 from fdiv.arrays import as_array, whole
 from fdiv.device import TRAINING, pick_device, usable
 from fdiv.learning.checks import is_singular
-from fdiv.learning.columns import LARGEST, Columns
+from fdiv.learning.columns import LARGEST, Columns, take
 from fdiv.learning.losses import CrossEntropy, NoisyLabelLoss
 from fdiv.learning.methods import CORRECTIONS, METHODS, build_loss, needs_transition
 from fdiv.learning.recommend import UNBALANCED, advise, look
@@ -233,7 +233,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
             )
         labels = np.searchsorted(names, used)
         if weight is not None:
-            X, weight = _take(X, weight > 0), weight[weight > 0]
+            X, weight = take(X, weight > 0), weight[weight > 0]
         self._columns = Columns().fit(X, weight)
         return self._columns.transform(X), labels, names, weight
 
@@ -593,7 +593,14 @@ def _labels(y: Any) -> np.ndarray:
             if len({type(label) for label in y}) > 1
             else np.asarray(y)
         )
-    y = column_or_1d(y.to_numpy() if hasattr(y, "to_numpy") else y, warn=True)
+    y = y.to_numpy() if hasattr(y, "to_numpy") else y
+    shape: tuple[int, ...] = getattr(y, "shape", ())
+    if len(shape) == 2 and shape[1] > 1:
+        raise ValueError(
+            f"y should be a 1d array, got an array of shape {shape}: of several annotators' votes pass"
+            " fdiv.noise.dawid_skene(votes).labels"
+        )
+    y = column_or_1d(y, warn=True)
     missing = np.flatnonzero(pd.isna(y))
     if len(missing):
         raise ValueError(
@@ -644,13 +651,6 @@ def _might_be_lost(divergence: str, prior: np.ndarray) -> list[int]:
     """
     safe = largest_safe_gap(divergence)
     return np.flatnonzero(2 * (prior - prior.min()) >= safe).tolist() if safe < 1 else []
-
-
-def _take(X: Any, kept: Any) -> Any:
-    """The rows of ``X`` that are kept."""
-    if isinstance(X, pd.DataFrame):
-        return X.iloc[kept]
-    return np.asarray(X)[kept]
 
 
 def _split(labels: np.ndarray, share: float) -> tuple[np.ndarray, np.ndarray]:

@@ -60,6 +60,7 @@ def _arxiv(number: str) -> str:
 _ICLR = "International Conference on Learning Representations"
 _ICML = "International Conference on Machine Learning"
 _NEURIPS = "Advances in Neural Information Processing Systems"
+_JMLR = "Journal of Machine Learning Research"
 _CVPR = "IEEE Conference on Computer Vision and Pattern Recognition"
 _ICCV = "IEEE International Conference on Computer Vision"
 _AAAI = "AAAI Conference on Artificial Intelligence"
@@ -99,6 +100,13 @@ REFERENCES = (
     Reference("Liu, Sheng and Niles-Weed, Jonathan and Razavian, Narges and Fernandez-Granda, Carlos", "Early-Learning Regularization Prevents Memorization of Noisy Labels", _NEURIPS, 2020, _arxiv("2007.00151")),
     Reference("Foret, Pierre and Kleiner, Ariel and Mobahi, Hossein and Neyshabur, Behnam", "Sharpness-Aware Minimization for Efficiently Improving Generalization", _ICLR, 2021, _arxiv("2010.01412")),
     Reference("Wei, Hongxin and Zhuang, Huiping and Xie, Renchunzi and Feng, Lei and Niu, Gang and An, Bo and Li, Yixuan", "Mitigating Memorization of Noisy Labels by Clipping the Model Prediction", _ICML, 2023, _arxiv("2212.04055")),
+    Reference("Demšar, Janez", "Statistical Comparisons of Classifiers over Multiple Data Sets", _JMLR, 2006, "https://www.jmlr.org/papers/v7/demsar06a.html", "article"),
+    Reference("Pineau, Joelle and others", "Improving Reproducibility in Machine Learning Research", _JMLR, 2021, "https://www.jmlr.org/papers/v22/20-303.html", "article"),
+    Reference("Ishida, Takashi and Niu, Gang and Hu, Weihua and Sugiyama, Masashi", "Learning from Complementary Labels", _NEURIPS, 2017, _arxiv("1705.07541")),
+    Reference("Banerjee, Arindam and Merugu, Srujana and Dhillon, Inderjit S. and Ghosh, Joydeep", "Clustering with Bregman Divergences", _JMLR, 2005, "https://www.jmlr.org/papers/v6/banerjee05b.html", "article"),
+    Reference("Novello, Nicola and Tonello, Andrea M.", "f-Divergence Based Classification: Beyond the Use of Cross-Entropy", _ICML, 2024, _arxiv("2401.01268")),
+    Reference("Dawid, A. Philip and Skene, Allan M.", "Maximum Likelihood Estimation of Observer Error-Rates Using the EM Algorithm", "Applied Statistics", 1979, "https://doi.org/10.2307/2346806", "article"),
+    Reference("Hutto, Clayton J. and Gilbert, Eric", "VADER: A Parsimonious Rule-based Model for Sentiment Analysis of Social Media Text", "International AAAI Conference on Web and Social Media", 2014, "https://ojs.aaai.org/index.php/ICWSM/article/view/14550"),
     Reference("Wei, Jiaheng and others", "To Smooth or Not? When Label Smoothing Meets Noisy Labels", _ICML, 2022, _arxiv("2106.04149")),
 )  # fmt: skip
 
