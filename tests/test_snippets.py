@@ -20,7 +20,18 @@ NEEDS = {"transformers": ("transformers", "accelerate")}
 
 
 def test_every_framework_has_a_snippet():
-    assert set(SNIPPETS) == set(LEARNT)
+    assert set(SNIPPETS) == {*LEARNT, "decisions"}
+
+
+def test_decisions_go_back_into_the_table(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "table.csv").write_text("size,kind\n1,fig\n2,fig\n3,plum\n")
+    (tmp_path / "decisions.csv").write_text(
+        'row,shown,given,label,decision\n1,,fig,plum,change\n2,,plum,"",wrong\n'
+    )
+    there: dict = {}
+    exec(SNIPPETS["decisions"], there)
+    assert there["table"]["kind"].fillna("none").tolist() == ["fig", "plum", "none"]
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from textwrap import wrap
 
 import numpy as np
 import pandas as pd
@@ -60,7 +61,7 @@ def answers_figure(scores: pd.DataFrame, names: Mapping[str, str], *, title: str
         part = scores[scores["method"] == method].groupby("case", sort=False)["accuracy"]
         mean, spread = part.mean(), part.std(ddof=1).fillna(0)
         figure.add_bar(
-            x=list(mean.index),
+            x=["<br>".join(wrap(case, 12)) for case in mean.index],
             y=mean,
             name=label,
             marker_color=COLOURS[method],
@@ -70,5 +71,5 @@ def answers_figure(scores: pd.DataFrame, names: Mapping[str, str], *, title: str
             insidetextanchor="start",
         )
     figure.update_layout(title=title, barmode="group", yaxis_title="accuracy on clean labels")
-    figure.update_yaxes(range=(0, 1), tickformat=".0%")
-    return figure
+    figure.update_xaxes(tickangle=0, tickfont_size=10, automargin=True)
+    return figure.update_yaxes(range=(0, 1), tickformat=".0%")

@@ -308,7 +308,7 @@ def _columns(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
         column = _numbers_or_texts(column, notes)
         if len(column) > 1 and column.nunique(dropna=False) == 1:
             alike.append(repr(name))
-        elif _names_rows(column):
+        elif not column.attrs.get("date") and _names_rows(column):
             notes.append(f"column {name!r} only names the rows and is left out")
         elif pd.api.types.is_numeric_dtype(column) and column.dtype != bool:
             column = column.astype(np.float64).replace([np.inf, -np.inf], np.nan)
@@ -401,7 +401,9 @@ def since_1970(dates: pd.Series) -> pd.Series:
     if dates.dt.tz is not None:
         dates = dates.dt.tz_convert(None)
     seconds = dates.to_numpy("datetime64[s]").astype(np.int64).astype(np.float64)
-    return pd.Series(np.where(dates.isna(), np.nan, seconds / 86400), dates.index, name=dates.name)
+    days = pd.Series(np.where(dates.isna(), np.nan, seconds / 86400), dates.index, name=dates.name)
+    days.attrs["date"] = True  # a row for each day is no numbering of the rows
+    return days
 
 
 def _names_rows(column: pd.Series) -> bool:
@@ -443,7 +445,15 @@ def text_numbers(texts: Sequence[str]) -> tuple[np.ndarray, str]:
     try:
         return text_features(list(texts)).double().numpy(), "sentence embeddings"
     except (ImportError, OSError):
-        pass
+        return word_numbers(texts), WORDS
+
+
+def word_numbers(texts: Sequence[str]) -> np.ndarray:
+    """Return numbers for texts, made of their words by latent semantic analysis; few texts have few numbers.
+
+    >>> word_numbers(["a red apple", "a green pear", "the red car", "the green car"]).shape
+    (4, 2)
+    """
     from sklearn.decomposition import TruncatedSVD
     from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -454,8 +464,8 @@ def text_numbers(texts: Sequence[str]) -> tuple[np.ndarray, str]:
         raise ValueError("the texts have no words") from None
     size = min(TEXT_NUMBERS, max(len(texts) // 25, 2), min(counts.shape) - 1)  # few texts, few directions
     if size < 1:
-        return counts.toarray(), "its words"
-    return TruncatedSVD(size, random_state=0).fit_transform(counts), WORDS
+        return counts.toarray()
+    return TruncatedSVD(size, random_state=0).fit_transform(counts)
 
 
 # ---------------------------------------------------------------------- labels
@@ -600,12 +610,18 @@ def from_arrays(features: Any, labels: Any, kind: str = "embeddings", shown: Any
     if not isinstance(labels, pd.Series):
         labels = as_array(labels)
         if labels.ndim != 1:
-            raise ValueError(f"labels must be one for each example, a vector, not of shape {labels.shape}")
+            raise ValueError(
+                f"labels must be one for each example, a vector, not of shape {labels.shape}; of several"
+                " annotators' votes pass fdiv.noise.dawid_skene(votes).labels"
+            )
         labels = pd.Series(labels)
     if len(labels) == len(X) - 1 and "first" in labels.attrs:
         labels = pd.concat([pd.Series([labels.attrs["first"]]), labels.astype(object)], ignore_index=True)
     if len(labels) != len(X):
-        raise ValueError(f"there are {len(labels)} labels for {len(X)} examples, but must be one for each")
+        below = " below the first line" if "first" in labels.attrs else ""
+        raise ValueError(
+            f"there are {len(labels)} labels{below} for {len(X)} examples, but must be one for each"
+        )
     finite = np.isfinite(X).all(axis=1)
     if not finite.any():
         raise ValueError("every row of the data holds NaN or infinity")
@@ -630,6 +646,11 @@ def from_folder(folder: Path, labels: str | Path | None = None, label: str | Non
             cure = "name the file of their labels, --labels labels.csv" if found else "it has none"
             raise ValueError(f"{folder} has no folder of pictures for each class: {cure}")
         names: Any = [p.relative_to(folder).parts[0] for p in pictures]
+        loose = len(found) - len(pictures)
+        if loose:
+            lie = "1 picture lies" if loose == 1 else f"{loose} pictures lie"
+            some = next(p.name for p in found if p.parent == folder)
+            said.append(f"{lie} in no class's folder: skipped, such as {printable(some)}")
         return from_pictures(pictures, names, root=folder, notes=said)
     path = place(labels)
     if not path.exists():

@@ -339,6 +339,12 @@ class Grid:
             line += f"  about {duration((time.monotonic() - self.began) / now * left)} left"
         return line + (f"\n    {entry.error}" if entry.error else "")
 
+    def look_again(self) -> None:
+        """Note the runs that have finished although nobody said so: the connection was lost before."""
+        for entry in self.open():
+            if (result := stored_result(entry.experiment)) is not None:
+                self.end(entry, Outcome(result["seconds"]))
+
     def write(self) -> None:
         """Write the file, whole or not at all."""
         rows = [
@@ -396,6 +402,8 @@ def run_grid(
         grid.stopped = STOPPED
     except OSError as error:  # of Dask's connections: errors of files are failures of a run
         grid.stopped = f"the connection to the scheduler was lost ({error})"
+    if grid.stopped is not None:
+        grid.look_again()
     return grid
 
 

@@ -193,9 +193,12 @@ def clean(
         raise ValueError(f"seed is {seed!r}, but must be a whole number from 0 to 2**32 - 1")
     read = _read(data, labels, label)
     X, notes = _numbers(read, progress)
-    notes = [*read.notes, *notes]
+    notes = [*read.notes, *notes, *_copies(X, read.labels)]
     names, y = np.unique(read.labels, return_inverse=True)
-    folds = min(whole("folds", folds, 2), int(np.bincount(y).min()))
+    rarest = int(np.bincount(y).min())
+    if whole("folds", folds, 2) > rarest:
+        notes.append(f"there are {rarest} folds, as many as the rarest class has labels, instead of {folds}")
+    folds = min(int(folds), rarest)
     logits = _out_of_sample(X, y, len(names), estimator, folds, seed, progress, resume, notes)
     notes += _doubts(logits, y, names)
     wrong = from_logits(logits, y, seed=seed)
@@ -248,6 +251,23 @@ def _numbers(read: own.OwnData, progress: bool | None) -> tuple[Any, list[str]]:
         return read.features, []
     numbers, how = own.picture_numbers(read.features, progress)
     return numbers, [f"each picture became {numbers.shape[1]} numbers ({how})"]
+
+
+def _copies(X: Any, labels: np.ndarray) -> list[str]:
+    """What to know of rows that are there more than once, in a sentence."""
+    rows = _hashes(X)
+    alike = rows.duplicated(keep=False)
+    if not alike.any():
+        return []
+    unlike = pd.Series(labels).groupby(rows).transform("nunique") > 1
+    differ = f", {unlike.sum()} of them under another label" if unlike.any() else ""
+    return [f"{alike.sum()} rows are equal to another one{differ}, and judged by models that may know it"]
+
+
+def _hashes(X: Any) -> pd.Series:
+    """A hash of each row."""
+    rows = pd.util.hash_pandas_object(X if isinstance(X, pd.DataFrame) else pd.DataFrame(X), index=False)
+    return rows.reset_index(drop=True)
 
 
 # ---------------------------------------------------------------------- the judges
@@ -373,9 +393,8 @@ def _logits(model: Any, X: Any, classes: np.ndarray) -> np.ndarray:
 
 def _digest(X: Any, y: np.ndarray, estimator: Any, folds: int, seed: int) -> str:
     """A hash of all that decides the outcome, so that a second call finds what the first one finished."""
-    values = pd.util.hash_pandas_object(X if isinstance(X, pd.DataFrame) else pd.DataFrame(X), index=False)
     said = repr((fdiv.__version__, _identity(estimator), folds, seed)).encode()
-    parts = (np.asarray(values).tobytes(), y.tobytes(), said)
+    parts = (_hashes(X).to_numpy().tobytes(), y.tobytes(), said)
     return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()[:16]
 
 

@@ -84,11 +84,11 @@ def thumbnail(path: Any) -> str:
 def _headline(report: CleaningReport) -> str:
     wrong, n = report.wrong, len(report.labels)
     text = (
-        f"About <b>{wrong.count:.0f}</b> of {n} labels seem to be wrong ({wrong.count / n:.1%}); chance alone"
-        f" would let this be <b>{wrong.low:.0f}</b> to <b>{wrong.high:.0f}</b>, and the models err, too."
+        f"About <b>{wrong.count:.0f}</b> of {n} labels seem to be wrong ({wrong.count / n:.1%}), likely"
+        f" <b>{wrong.low:.0f}</b> to <b>{wrong.high:.0f}</b>."
     )
     if wrong.disagreements > wrong.high:
-        text += f" They would change {wrong.disagreements}, which is the count if they are always right."
+        text += f" The models would change {wrong.disagreements}, the count if they are always right."
     return text
 
 

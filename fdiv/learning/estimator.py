@@ -593,7 +593,14 @@ def _labels(y: Any) -> np.ndarray:
             if len({type(label) for label in y}) > 1
             else np.asarray(y)
         )
-    y = column_or_1d(y.to_numpy() if hasattr(y, "to_numpy") else y, warn=True)
+    y = y.to_numpy() if hasattr(y, "to_numpy") else y
+    shape: tuple[int, ...] = getattr(y, "shape", ())
+    if len(shape) == 2 and shape[1] > 1:
+        raise ValueError(
+            f"y should be a 1d array, got an array of shape {shape}: of several annotators' votes pass"
+            " fdiv.noise.dawid_skene(votes).labels"
+        )
+    y = column_or_1d(y, warn=True)
     missing = np.flatnonzero(pd.isna(y))
     if len(missing):
         raise ValueError(

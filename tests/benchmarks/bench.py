@@ -8,10 +8,12 @@ of the same round. The table is printed and written to data/results/benchmarks.c
 from __future__ import annotations
 
 import argparse
+import io
 import multiprocessing
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from itertools import cycle
 from multiprocessing.synchronize import Barrier
 from statistics import median
@@ -24,7 +26,7 @@ from torch.utils.data import DataLoader
 from torchvision import transforms
 
 from fdiv.datasets import Dataset, DatasetMissing, NoisySplit, cifar10, mnist, noisy_split
-from fdiv.device import pick_device
+from fdiv.device import has_bfloat16, pick_device
 from fdiv.experiments.experiment import Experiment, plan, run_experiment
 from fdiv.experiments.recipes import PAPER_CIFAR_DF, PAPER_DF
 from fdiv.experiments.results import provenance
@@ -439,7 +441,11 @@ def steps_and_growth(rounds: int) -> pd.DataFrame:
 
 
 def features(rounds: int) -> pd.DataFrame:
-    """The frozen network, as torchvision builds it and as ``fdiv.datasets.features`` runs it."""
+    """The frozen network: as torchvision builds it, as ``fdiv.datasets.features`` does, and two other ways.
+
+    In bfloat16 where the CPU multiplies it, which changes the features by up to a tenth; and in onnxruntime,
+    where that and onnx are installed. On a CPU in time of this process alone, see ``against_cross_entropy``.
+    """
     from torchvision.models import mobilenet_v2
 
     from fdiv.datasets.features import BATCH, SIZE, frozen
@@ -448,7 +454,7 @@ def features(rounds: int) -> pd.DataFrame:
     built = mobilenet_v2().features.eval()
     ours, by_pixels = frozen(mobilenet_v2().features), images.contiguous(memory_format=torch.channels_last)
 
-    def step(net: nn.Module, batch: Tensor) -> Step:
+    def step(net: Callable[[Tensor], object], batch: Tensor) -> Step:
         def run() -> None:
             with torch.inference_mode():
                 net(batch)
@@ -456,8 +462,27 @@ def features(rounds: int) -> pd.DataFrame:
         return run
 
     variants = {"as built": step(built, images), "fused, laid out by pixels": step(ours, by_pixels)}
+    if has_bfloat16(torch.device("cpu")):
+        short = frozen(mobilenet_v2().features).to(torch.bfloat16)
+        variants["fused, in bfloat16"] = step(lambda batch: short(batch.to(torch.bfloat16)), by_pixels)
+    if all(map(find_spec, ("onnx", "onnxruntime"))):
+        variants["onnxruntime"] = step(in_onnxruntime(frozen(mobilenet_v2().features), images), images)
     question = f"features of MobileNetV2, batch {BATCH}, {SIZE} x {SIZE}"
-    return measure(question, variants, "as built", rounds, 2, images=BATCH).assign(pixels="random pixels")
+    return measure(question, variants, "as built", rounds, 2, images=BATCH, clock=time.process_time).assign(
+        pixels="random pixels"
+    )
+
+
+def in_onnxruntime(net: nn.Module, images: Tensor) -> Callable[[Tensor], object]:
+    """``net`` as onnxruntime runs it, on as many threads as torch."""
+    import onnxruntime
+
+    file, options = io.BytesIO(), onnxruntime.SessionOptions()
+    plain = net.to(memory_format=torch.contiguous_format)
+    torch.onnx.export(plain, (images,), file, input_names=["images"], dynamo=False)
+    options.intra_op_num_threads, options.inter_op_num_threads = torch.get_num_threads(), 1
+    session = onnxruntime.InferenceSession(file.getvalue(), options, providers=["CPUExecutionProvider"])
+    return lambda batch: session.run(None, {"images": batch.numpy()})
 
 
 PARTS: dict[str, Callable[[int], pd.DataFrame | None]] = {

@@ -35,6 +35,10 @@ def test_what_the_tree_says_of_measurements_was_measured():
     assert ranks.index[0] == "tv"
     assert (ranks[list(study.NOW)] <= ranks["tv"] + critical_difference(len(ranks), len(means))).sum() >= 8
 
+    images = study.on_images(other="tv").query("noise != 'sparse-high'").set_index("method")
+    assert images.loc[["js", "gce"], "verdict"].ne("behind").all()
+    assert images.loc[["js", "gce"], "verdict"].eq("ahead").sum() >= 3
+
     light = means.loc["uniform-0.2"]
     assert light.max() - light["ce"] < 2
 

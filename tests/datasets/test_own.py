@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 
 import numpy as np
 import pandas as pd
@@ -174,7 +175,7 @@ def test_embeddings_with_labels_in_files_of_several_kinds(tmp_path):
     with pytest.raises(ValueError, match="name the file of its labels"):
         own.read(tmp_path / "x.npy")
     (tmp_path / "short.csv").write_text("label\n1\n2\n")
-    with pytest.raises(ValueError, match="2 labels for 30 examples"):
+    with pytest.raises(ValueError, match="2 labels below the first line for 30 examples"):
         own.read(tmp_path / "x.npy", tmp_path / "short.csv")
     with pytest.raises(ValueError, match="no file of labels"):
         own.read(tmp_path / "x.npy", tmp_path / "none.csv")
@@ -227,6 +228,8 @@ def test_one_folder_per_class(photos):
     assert set(read.labels) == {"Äpfel", "Birnen"}
     assert len(read.features) == 12
     assert "1 picture cannot be read and is skipped: broken.jpg" in read.notes
+    shutil.copy(photos / "Birnen" / "B0.png", photos / "loose.png")
+    assert "1 picture lies in no class's folder: skipped, such as loose.png" in own.read(photos).notes
 
 
 def test_a_table_of_files_and_labels(photos, tmp_path):
@@ -387,6 +390,15 @@ def test_dates_are_read_as_people_write_them(written, said):
     hours = 0 if "S" in written or "%H" not in written else 1 / 24
     assert np.allclose(features["when"], expected / pd.Timedelta(days=1), atol=hours)
     assert f"'when' holds dates, which became days{' ' + said if said else ''}" in notes
+
+
+@pytest.mark.parametrize("written", ["%d.%m.%Y", None])
+def test_a_row_for_each_day_does_not_number_the_rows(written):
+    days = pd.date_range("2020-01-01", periods=120)
+    features, notes = notes_of(day=days.strftime(written) if written else days, number=range(120))
+    assert features["day"].diff().dropna().eq(1).all()
+    assert "number" not in features
+    assert "'day' only names the rows" not in notes
 
 
 def test_amounts_of_money_and_percentages_are_numbers():

@@ -360,6 +360,21 @@ def test_workers_have_their_share_of_the_cores(monkeypatch):
     assert grid.local_workers() == 2
 
 
+@pytest.mark.parametrize("stop", [OSError("gone"), KeyboardInterrupt()])
+def test_a_run_that_finished_before_anybody_heard_of_it_is_finished(runs, short, monkeypatch, stop):
+    first, second = quick("tv"), quick("ce")
+
+    def work(*_):
+        train_here(first, str(runs))
+        raise stop
+
+    monkeypatch.setattr(grid, "connect", lambda *_: nullcontext())
+    monkeypatch.setattr(grid, "_work", work)
+    ended = grid.run_grid("a", [first, second])
+    assert [entry.state for entry in ended.entries] == ["finished", "not finished"]
+    assert pd.read_csv(ended.file)["state"].tolist() == ["finished", "not finished"]
+
+
 def test_an_address_without_a_scheduler_is_one_sentence(runs):
     import dask
     import distributed  # noqa: F401 (it brings its settings)

@@ -319,6 +319,7 @@ def test_finished_folds_of_another_estimator_are_not_taken(wine):
     assert digest(transition=T) != digest(transition=nearly)
     assert digest(module=nets[0]) == digest(module=copy.deepcopy(nets[0]))
     assert digest(module=nets[0]) != digest(module=nets[1])
+    assert digest(loss=fdiv.FDivLoss("tv", 3)) != digest(loss=fdiv.FDivLoss("kl", 3))
     unknown = lambda *_: nets[0]  # noqa: E731, which cannot be pickled
     assert digest(module=unknown) != digest(module=unknown)
 
@@ -353,6 +354,21 @@ def test_options_that_cannot_be(wine, options, said):
     X, noisy, _ = wine
     with pytest.raises(ValueError, match=said):
         fdiv.clean(X, noisy, progress=False, resume=False, **options)
+
+
+def test_rows_that_are_there_twice_are_said():
+    X, y = np.random.default_rng(0).normal(size=(40, 2)), np.repeat([0, 1], 20)
+    X[1], X[39] = X[0], X[2]
+    options = {"estimator": LogisticRegression(), "folds": 2, "progress": False, "resume": False}
+    (note,) = (note for note in fdiv.clean(X, y, **options).notes if "equal" in note)
+    assert note.startswith("4 rows are equal to another one, 2 of them under another label")
+    assert not any("equal" in note for note in fdiv.clean(X[3:39], y[3:39], **options).notes)
+
+
+def test_no_more_folds_than_the_rarest_class_has_labels():
+    X, y = np.random.default_rng(0).normal(size=(30, 2)), np.repeat([0, 1], [24, 6])
+    report = fdiv.clean(X, y, folds=20, estimator=LogisticRegression(), progress=False, resume=False)
+    assert "there are 6 folds, as many as the rarest class has labels, instead of 20" in report.notes
 
 
 def test_a_finished_fold_with_a_flipped_bit_is_judged_again(tmp_path):

@@ -62,6 +62,30 @@ def test_where_its_assumption_holds_the_interval_covers_the_truth(T):
     assert sum(inside) >= 16  # of 20 intervals of 95 %: fewer has a chance below one in four hundred
 
 
+def test_the_interval_knows_that_the_model_may_err():
+    """The labels it would change and the likelihood forgives widen it, by what docstring and table say."""
+    logits, _, noisy = exact_world(600, 4, symmetric(0.2, 4), seed=0)
+    found = from_logits(logits, noisy, draws=0)
+    forgiven = found.disagreements - found.count
+    assert forgiven > 20
+    half = 1.96 * 0.4 * forgiven
+    assert (found.low, found.high) == pytest.approx((found.count - half, found.count + half), rel=1e-3)
+    sure = np.repeat([[30.0, 0.0], [0.0, 30.0]], 50, axis=0)
+    certain = from_logits(sure, np.repeat([0, 1, 0, 1], [45, 5, 5, 45]))
+    assert certain.high - certain.low < 1
+
+
+def test_on_tables_with_known_flips_most_intervals_hold_the_truth():
+    """As measured: four in five or more, whatever the noise, also on tables that chose nothing."""
+    from fdiv.experiments import label_counts
+
+    chosen, held_out = (label_counts.coverage(part) for part in (label_counts.SOURCES, label_counts.HELD_OUT))
+    assert (chosen["runs"] == 36).all()
+    assert (held_out["runs"] == 27).all()
+    assert (chosen["covered"] > 0.8).all()
+    assert (held_out["covered"] > 0.8).all()
+
+
 def test_errors_on_hard_examples_are_missed():
     """What the module says about people: an honest failure."""
     short = 0

@@ -80,9 +80,11 @@ TREE = Question(
                                 "Yes: images, or features that tell the classes apart": Advice(
                                     'FDivLoss("tv", K)',
                                     "Total variation ranks classifiers as clean labels do under uniform "
-                                    "noise, and needs to know nothing. Compared fairly it has the best mean "
-                                    "rank, and many later losses cannot be told from it. Stop early by noisy "
-                                    "validation labels all the same.",
+                                    "noise, and needs to know nothing. On features, compared fairly, it "
+                                    "has the best mean rank, and many later losses cannot be told from "
+                                    'it. On images learnt from scratch `FDivLoss("js", K)` and `GCE(K)` '
+                                    "did as well or better. Stop early by noisy validation labels all the"
+                                    " same.",
                                     ("00", "03", "13", "14"),
                                 ),
                                 "No: short texts, overlapping classes": Advice(
