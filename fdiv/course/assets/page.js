@@ -222,6 +222,7 @@ if (search) {
       }
       scores = scores === null ? found : new Map([...scores].filter(([n]) => found.has(n)).map(([n, s]) => [n, s + found.get(n)]));
     }
+    for (const [n, score] of scores ?? []) if (sections[n][2] === "Further reading") scores.set(n, score / 2); // titles of others
     return [...(scores ?? [])].sort((a, b) => b[1] - a[1] || a[0] - b[0]).slice(0, 12).map(([n]) => sections[n]);
   }
 

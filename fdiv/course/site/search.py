@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -24,6 +25,27 @@ def words_of(text: str) -> set[str]:
     return {word for word in WORD.findall(text.casefold()) if word not in ENGLISH_STOP_WORDS}
 
 
+def without_tex(text: str) -> str:
+    """Return ``text`` as it is read, its formulas as plain letters.
+
+    >>> without_tex(r"noise turns $D$ into $\\tilde D = \\rho\\,T_{ij}$")
+    'noise turns D into D̃ = ρ Tij'
+    """
+
+    def letter(command: re.Match[str]) -> str:
+        try:
+            return unicodedata.lookup(f"GREEK SMALL LETTER {command[1].removeprefix('var').upper()}")
+        except KeyError:
+            return ""
+
+    def plain(formula: re.Match[str]) -> str:
+        tex = re.sub(r"\\(?:wide)?tilde\s*\{?(\w)\}?", "\\1\u0303", formula[1])
+        tex = re.sub(r"\\[,;!: ]", " ", tex)
+        return re.sub(r"[{}^_\\]", "", re.sub(r"\\([a-zA-Z]+)", letter, tex))
+
+    return re.sub(r"\${1,2}([^$]+)\${1,2}", plain, text)
+
+
 def index(pages: Iterable[tuple[str, str, Sequence[Section]]]) -> dict[str, Any]:
     """Return what the search needs.
 
@@ -43,7 +65,7 @@ def index(pages: Iterable[tuple[str, str, Sequence[Section]]]) -> dict[str, Any]
             if not part.text and not part.title:
                 continue
             number = len(sections)
-            sections.append([len(listed), part.anchor, heading, part.text[:SHOWN]])
+            sections.append([len(listed), part.anchor, heading, without_tex(part.text)[:SHOWN]])
             titled = words_of(heading)
             for word in sorted(titled | words_of(part.text)):
                 words[word].append(-1 - number if word in titled else number)
