@@ -46,6 +46,7 @@ NO_LABEL = "empty, NA, null, None or ? is none: call a class otherwise"
 LIKELY = ("label", "labels", "class", "target", "y")
 AMOUNT = r"\s*[+-]?[$€£¥]?\s*[+-]?\d{1,3}(?:(?:,\d{3})+|\d*)(?:\.\d+)?\s*[%€$£¥]?\s*"  # $1,234.50, 12 %
 UNIT = r"[\s,%$€£¥]"
+CODE = re.compile(r"(?<![\w.+-])0\d+(?![\w.])")  # 007 is a name, which a number would lose
 MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
 DATE = re.compile(
     r"^\s*(?:\d{4}-\d{1,2}-\d{1,2}|\d{4}/\d{1,2}/\d{1,2}|\d{1,2}([./-])\d{1,2}\1(?:\d{4}|\d{2})"
@@ -167,10 +168,13 @@ def read_table(path: Path) -> tuple[pd.DataFrame, list[str]]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)  # of values that have no column
-            frame = pd.read_csv(
-                io.StringIO(text), sep=separator, na_values=NOTHING, skipinitialspace=True, low_memory=False,
-                index_col=False,
-            )  # fmt: skip
+            form: dict[str, Any] = {"sep": separator, "na_values": NOTHING, "skipinitialspace": True}
+            frame = pd.read_csv(io.StringIO(text), **form, low_memory=False, index_col=False)
+            if CODE.search(text):
+                texts = pd.read_csv(io.StringIO(text), **form, dtype=str, index_col=False)
+                for name in frame.select_dtypes("number"):
+                    if texts[name].str.fullmatch(r"\s*0\d+\s*").any():
+                        frame[name] = texts[name]
     except pd.errors.ParserWarning:
         raise ValueError(
             f"{path.name} is no regular table: a line has more values than the {len(header)} columns of the"

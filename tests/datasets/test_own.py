@@ -54,6 +54,15 @@ def test_latin_1_keeps_its_letters_and_says_so(tmp_path):
     assert "not UTF-8" in read.notes[0]
 
 
+def test_codes_keep_their_zeros_as_labels_and_are_numbers_to_learn_from(tmp_path):
+    codes = PLAIN.replace("fig", "007").replace("plum", "012").replace("1.5,", "0015,")
+    read = own.read(written(tmp_path, codes), label="kind")
+    assert set(read.labels) == {"007", "012"}
+    assert set(read.features["size"]) == {15, 2.5, 3.5}
+    (labels,) = own.read_labels(written(tmp_path, "kind\n007\n012\n")).unique()[:1]
+    assert labels == "007"
+
+
 def test_labels_in_any_spelling_of_their_column_and_as_numbers(tmp_path):
     assert len(own.read(written(tmp_path, PLAIN), label="KIND").labels) == 40
     numbers = PLAIN.replace("fig", "1.0").replace("plum", "2.0")
