@@ -368,7 +368,7 @@ def test_the_next_output_is_hidden_until_a_button_is_pressed(browser, server, ke
         keep(page, "lab_prediction_open")
         page.get_by_role("button", name="a", exact=True).press("Enter")
         page.wait_for_selector("text=Not a: it is b.")
-        assert page.locator("li", has_text="Count again.").is_visible()
+        assert page.get_by_text("a. Count again.").is_visible()
         assert page.evaluate(HEIGHT, "surprise") > 0
         assert page.locator("p", has_text="You saw it.").is_visible()
         keep(page, "lab_prediction_answered")
