@@ -46,7 +46,7 @@ NO_LABEL = "empty, NA, null, None or ? is none: call a class otherwise"
 LIKELY = ("label", "labels", "class", "target", "y")
 AMOUNT = r"\s*[+-]?[$€£¥]?\s*[+-]?\d{1,3}(?:(?:,\d{3})+|\d*)(?:\.\d+)?\s*[%€$£¥]?\s*"  # $1,234.50, 12 %
 UNIT = r"[\s,%$€£¥]"
-CODE = re.compile(r"(?<![\w.+-])0\d+(?![\w.])")  # 007 is a name, which a number would lose
+CODE = re.compile(r"(?<![\w.+/:-])0\d+(?![\w./:-])")  # 007 is a name, which a number would lose
 MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
 DATE = re.compile(
     r"^\s*(?:\d{4}-\d{1,2}-\d{1,2}|\d{4}/\d{1,2}/\d{1,2}|\d{1,2}([./-])\d{1,2}\1(?:\d{4}|\d{2})"
