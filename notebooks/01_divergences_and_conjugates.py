@@ -305,7 +305,7 @@ exercises.pearson_conjugate(pearson_conjugate)
 # </details>
 # <details><summary>Hint 2</summary>
 #
-# For which $u$ would that $r$ be negative? There the best $r$ is 0, as with total variation below $-\tfrac12$.
+# For which $u$ would that $r$ be negative? There the best $r$ is 0, as with total variation below $-\tfrac12$. For a tensor, `torch.where(u < -2, ..., ...)` tells the two apart.
 #
 # </details>
 # <details><summary>Solution</summary>

@@ -466,7 +466,7 @@ pd.Series(auroc, name="AUROC").round(3).to_frame()
 #
 # ### Exercise 3 ★★: AUROC by hand
 #
-# Write it. You get a suspicion for each label (larger is more suspicious) and which labels are wrong. Take every pair of one wrong and one right label: in what share of these pairs does the wrong one have the larger suspicion? Where the two are equal a coin decides, so such a pair counts one half.
+# Write it. You get two arrays: a suspicion for each label (larger is more suspicious), and which labels are wrong. Take every pair of one wrong and one right label: in what share of these pairs does the wrong one have the larger suspicion? Where the two are equal a coin decides, so such a pair counts one half.
 
 
 # %% tags=["exercise", "nbval-check-output"]
@@ -626,7 +626,7 @@ print(f"{right:.0%} of the wines right, AUROC of the wrong labels {wines.auroc:.
 # %% [markdown]
 # ### Exercise 4 ★★★: What is worth checking
 #
-# `score` holds, for each label, the probability that it is wrong. Checking a label costs `check`; a wrong label that stays costs `harm`. Which labels should be checked, and what does it all cost on average? Return their indices, and the expected cost of the best choice.
+# The array `score` holds, for each label, the probability that it is wrong. Checking a label costs `check`; a wrong label that stays costs `harm`. Which labels should be checked, and what does it all cost on average? Return their indices, and the expected cost of the best choice.
 
 
 # %% tags=["exercise", "nbval-check-output"]

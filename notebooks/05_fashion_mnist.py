@@ -246,7 +246,7 @@ figure
 # %% [markdown]
 # ### Exercise 1 ★: Regret
 #
-# Compute the regret of a rule. `chosen_by` holds, per epoch, the score the rule looks at (larger is better), `accuracy` the clean test accuracy. Of equal scores the first epoch counts.
+# Compute the regret of a rule. The array `chosen_by` holds, per epoch, the score the rule looks at (larger is better), `accuracy` the clean test accuracy. Of equal scores the first epoch counts.
 
 
 # %% tags=["exercise", "nbval-check-output"]
@@ -259,15 +259,14 @@ exercises.regret_of(regret_of)
 # %% [markdown]
 # <details><summary>Hint</summary>
 #
-# `max(range(len(chosen_by)), key=...)` gives the first epoch with the largest score.
+# `argmax` gives the first epoch with the largest score.
 #
 # </details>
 # <details><summary>Solution</summary>
 #
 # ```python
 # def regret_of(chosen_by, accuracy):
-#     epoch = max(range(len(chosen_by)), key=lambda e: chosen_by[e])
-#     return max(accuracy) - accuracy[epoch]
+#     return accuracy.max() - accuracy[chosen_by.argmax()]
 # ```
 #
 # </details>
@@ -275,7 +274,7 @@ exercises.regret_of(regret_of)
 # %% [markdown]
 # ### Exercise 2 ★★: Why noisy labels can choose
 #
-# Noisy validation labels picked good epochs above. For uniform noise there is a reason. Let $T = (1-\sum_j e_j) I + \mathbf 1 e^\top$, and let a model predict class $k$ for a share $q_k$ of the images, with clean accuracy $a$. What accuracy does it have on noisy labels?
+# Noisy validation labels picked good epochs above. For uniform noise there is a reason. Let $T = (1-\sum_j e_j) I + \mathbf 1 e^\top$, and let a model predict class $k$ for a share $q_k$ of the images, with clean accuracy $a$. What accuracy does it have on noisy labels? (`e` and `q` are arrays.)
 
 
 # %% tags=["exercise", "nbval-check-output"]
@@ -295,7 +294,7 @@ exercises.noisy_accuracy(noisy_accuracy)
 #
 # ```python
 # def noisy_accuracy(a, e, q):
-#     return (1 - sum(e)) * a + sum(x * y for x, y in zip(e, q))
+#     return (1 - e.sum()) * a + e @ q
 # ```
 #
 # For a given mix of predictions this is a straight line in $a$, and it rises.
@@ -391,7 +390,7 @@ against_ce.sort_values("mean", ascending=False).map(
 #
 # ### Exercise 3 ★★: Paired differences
 #
-# Two methods were run with the same seeds. Return the mean difference of the first to the second, and its standard error, from the paired differences.
+# Two methods were run with the same seeds. From the two arrays of accuracies, return the mean of *first minus second* and its standard error.
 
 
 # %% tags=["exercise", "nbval-check-output"]
@@ -486,7 +485,7 @@ pd.Series(
 #
 # ### Exercise 4 ★★★: Who is told apart
 #
-# `table` is a list of rows, one per setting, with the accuracy of each method. Return all pairs $(i, j)$, $i < j$, of methods whose average ranks differ by more than Nemenyi's critical difference at 5 %, $q\,\sqrt{k(k+1)/(6N)}$ for $k$ methods and $N$ settings. Equal accuracies share their ranks.
+# `table` is an array: a row per setting, a column per method. Return all pairs $(i, j)$, $i < j$, of methods whose average ranks differ by more than Nemenyi's critical difference at 5 %, $q\,\sqrt{k(k+1)/(6N)}$ for $k$ methods and $N$ settings. Equal accuracies share their ranks.
 
 
 # %% tags=["exercise", "nbval-check-output"]

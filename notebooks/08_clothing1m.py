@@ -154,7 +154,7 @@ pd.Series(flip_auroc, name="AUROC of foreseeing a flip").to_frame().T.round(3)
 #
 # ### Exercise 1 ★: Agreement with noisy labels
 #
-# A model has the accuracies `accuracy` on several kinds of images, equally frequent, whose labels have symmetric noise at the rates `rate`. How often does it agree with the noisy label?
+# On several kinds of images, equally frequent, a model has the accuracies `accuracy` and the labels symmetric noise of the rates `rate` (two arrays). How often does it agree with the noisy label?
 
 
 # %% tags=["exercise", "nbval-check-output"]
@@ -174,8 +174,8 @@ exercises.noisy_agreement(noisy_agreement)
 #
 # ```python
 # def noisy_agreement(accuracy, rate, num_classes):
-#     each = [a * (1 - r) + (1 - a) * r / (num_classes - 1) for a, r in zip(accuracy, rate)]
-#     return sum(each) / len(each)
+#     a, r = accuracy, rate
+#     return (a * (1 - r) + (1 - a) * r / (num_classes - 1)).mean()
 # ```
 #
 # </details>
@@ -286,7 +286,7 @@ exercises.missing_term(missing_term)
 #
 # ```python
 # def missing_term(accuracy, rate, num_classes):
-#     a, r = np.asarray(accuracy), np.asarray(rate)
+#     a, r = accuracy, rate
 #     covariance = (a * r).mean() - a.mean() * r.mean()
 #     return -num_classes / (num_classes - 1) * covariance
 # ```

@@ -280,7 +280,7 @@ WRONG = [
     (nb01.pearson_conjugate, lambda u: -torch.where(u < -2, -1.0, u + u**2 / 4), "turned round"),
     (nb01.pearson_conjugate, lambda u: u, "at u = -5 the largest gap is -1.0000; yours is -5.0000"),
     (nb01.pearson_conjugate, lambda u: 0.0, "a tensor of the shape of u"),
-    (TRIANGULAR, lambda: None, "return a Divergence, not a NoneType"),
+    (TRIANGULAR, lambda: "kl", "return a Divergence, not a str"),
     (TRIANGULAR, lambda: divergence("kl"), "generator: "),
     (TRIANGULAR, triangular(slope=lambda v: 1 - 4 / (v + 1)), "slope: it is not the derivative"),
     (TRIANGULAR, triangular(at_zero=0.0), "at_zero: f(0) is 1, yours is 0"),
@@ -521,7 +521,7 @@ WRONG = [
     (nb11.suspicious_rows, lambda T, n: np.flatnonzero(abs(T.sum(1) - 1) > 1e-9), "row 2 sums to 0.99"),
     (nb11.suspicious_rows, lambda T, n: [1, 3], "may be off by 0.15"),
     (nb11.suspicious_rows, lambda T, n: [0], "the rows are [1, 3]; yours are [0]"),
-    (nb11.suspicious_rows, lambda T, n: None, "a list of numbers"),
+    (nb11.suspicious_rows, lambda T, n: 1.0, "a list of numbers"),
     (nb11.suspicious_rows, lambda T, n: abs(T.sum(1) - 1) > 0.05, "yes or no for each"),
     (nb11.suspicious_rows, lambda T, n: [1, 7], "a whole number from 0 to 3"),
     (nb12.better_then_worse, lambda: [0.0, 0.5, 1.0], "ahead by 0.000 only"),
@@ -552,6 +552,9 @@ WRONG = [
     (nb00.noise_rate, lambda c, n: (c == n).double().mean(), "share of labels that are right"),
     (nb00.noise_rate, lambda c, n: (c != n).sum(), "how many labels are wrong"),
     (nb00.noise_rate, lambda c, n: None, "returned None"),
+    (nb00.noise_rate, lambda c, n: [0.375], "returned a list: return a number"),
+    (nb01.flat_kl, lambda r: (x for x in r), "returned a generator that is no table"),
+    (nb13.tied, lambda table, critical: table.mean() > 0.7, "the names of those with yes"),
     (nb09.anchors_fail_up_to, lambda b: f"{b}", "returned the text"),
     (nb00.noise_rate, lambda c, n: c != n, "several numbers: make them one"),
     (nb00.noise_rate, lambda c, n: 0.375, "not touched must give 0"),
@@ -594,6 +597,17 @@ RIGHT = [
     (nb09.survivors, lambda *given: dict(zip(("fit", "subtract", "divide"), rules(*given), strict=True))),
     (nb14.my_flags, lambda: ["#0", "#1", "#8", "#14", "#19", "#20"]),
     (nb00.noise_rate, lambda c, n: (c != n).float().mean()),
+    (nb00.noise_rate, lambda c, n: torch.tensor([sum(c != n) / len(c)])),
+    (nb01.flat_kl, lambda r: [x * x.log() - x + 1 for x in r]),
+    (nb03.corrected_g, lambda g, e: [row - row @ e for row in g]),
+    (nb04.auroc, lambda s, w: (np.sign(s[w][:, None] - s[~w]) / 2 + 0.5).mean()),
+    (nb04.worth_checking, lambda s, c, h: (np.where(s * h > c), np.minimum(c, s * h).sum())),
+    (nb05.regret_of, lambda s, a: a.max() - a[s.argmax()]),
+    (nb05.noisy_accuracy, lambda a, e, q: (1 - e.sum()) * a + e @ q),
+    (nb05.paired_difference, lambda a, b: ((a - b).mean(), stats.sem(a - b))),
+    (nb08.noisy_agreement, lambda a, r, k: (a * (1 - r) + (1 - a) * r / (k - 1)).mean()),
+    (nb12.groups_not_boundaries, lambda: np.array([[0.95, 0.52, 0.308], [0.2, 0.3, 0.5]])),
+    (nb13.survivors, lambda T: np.where(T.argmax(1) == np.arange(len(T)))),
     (nb00.noise_rate, lambda c, n: np.mean(c.numpy() != n.numpy())),
     (nb00.memorised_share, lambda p, n, c: (p == n)[c != n].float().mean()),
     (nb00.precision_and_recall, lambda p, n, c: torch.tensor([0.5, 1 / 3])),
@@ -645,6 +659,46 @@ RIGHT = [
 @pytest.mark.parametrize(("checker", "answer"), RIGHT)
 def test_a_right_answer_is_right_in_any_form(checker, answer):
     assert checker.verdict(answer).startswith("right")
+
+
+@pytest.mark.parametrize(("name", "checker"), CHECKERS, ids=[name for name, _ in CHECKERS])
+def test_a_forgotten_return_and_a_call_too_many_are_named(name, checker):
+    if name != "nb10.difference":  # to which None may be the answer
+        assert "return" in checker.verdict(lambda *_: None)
+    assert "your function itself" in checker.verdict(0.5)
+
+
+def spoilt(value):
+    """Change everything in an array, a tensor or a dictionary."""
+    if isinstance(value, np.ndarray | torch.Tensor):
+        value[...] = 1
+    elif isinstance(value, dict | list):
+        value.clear()
+    elif isinstance(value, pd.DataFrame):
+        value.loc[:] = 1.0
+
+
+@pytest.mark.parametrize(
+    ("imports", "stub", "solution"), [one[1:] for one in ALL], ids=[one[0] for one in ALL]
+)
+def test_an_attempt_that_changes_what_it_is_given_does_not_spoil_the_next(imports, stub, solution, capsys):
+    namespace = {}
+    exec(imports, namespace)
+    exec(solution, namespace)
+    call = stub.rstrip().splitlines()[-1]
+    function = re.search(r"\((\w+)\)", call).group(1)
+    solved = namespace[function]
+
+    def careless(*given):
+        answer = solved(*given)
+        for one in given:
+            spoilt(one)
+        return answer
+
+    for attempt in (careless, solved):
+        namespace[function] = attempt
+        exec(call, namespace)
+        assert capsys.readouterr().out.startswith("right")
 
 
 @pytest.mark.parametrize(("checker", "answer", "reason"), WRONG)

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from copy import deepcopy
+from functools import wraps
 from typing import Any
 
+import numpy as np
 import torch
+from torch import Tensor
 
 
 class Wrong(Exception):
@@ -35,8 +39,10 @@ class Exercise:
 
     def verdict(self, answer: object) -> str:
         """``right``, ``not yet`` with the reason, or ``your turn`` for the stub the notebook ships with."""
+        if not callable(answer):
+            return f"not yet  {self.title}: hand in your function itself, without calling it"
         try:
-            self.check(answer)
+            self.check(_undisturbed(answer))
         except NotImplementedError:
             return f"your turn  {self.title}"
         except Wrong as reason:
@@ -51,23 +57,43 @@ def exercise(title: str, because: str = "") -> Callable[[Callable[[object], None
 
     >>> @exercise("1 the sum", because="Sums are everywhere.")
     ... def total(answer):
-    ...     if answer != 3:
+    ...     if answer() != 3:
     ...         raise Wrong("add 1 and 2")
-    >>> total(3)
+    >>> total(lambda: 1 + 2)
     right  1 the sum: Sums are everywhere.
     """
     return lambda check: Exercise(title, check, because)
 
 
-def number(value: Any) -> float:
-    """Return an answer as a finite number, or raise ``Wrong`` with what it is instead."""
+def _undisturbed(answer: Callable[..., object]) -> Callable[..., Any]:
+    """Return ``answer`` on copies of its arguments: what it does to them must not reach the next attempt."""
+
+    @wraps(answer)
+    def copied(*given: object) -> object:
+        return answer(*deepcopy(given))
+
+    return copied
+
+
+def returned(value: Any) -> Any:
+    """Return ``value``, or raise ``Wrong`` where a function ended without a ``return``."""
     if value is None:
         raise Wrong("your function returned None: is there a return?")
-    if getattr(value, "ndim", 0):
-        raise Wrong("your function returned several numbers: make them one, by a mean for example")
+    return value
+
+
+def number(value: Any) -> float:
+    """Return an answer as a finite number, or raise ``Wrong`` with what it is instead."""
+    if getattr(returned(value), "ndim", 0):
+        if table(value).numel() != 1:
+            raise Wrong("your function returned several numbers: make them one, by a mean for example")
+        value = table(value).item()
     if isinstance(value, str | bytes):
         raise Wrong(f"your function returned the text {value!r}: return a number")
-    result = float(value)
+    try:
+        result = float(value)
+    except TypeError:
+        raise Wrong(f"your function returned a {type(value).__name__}: return a number") from None
     if not math.isfinite(result):
         raise Wrong(f"your function returned {result}, which is no number: is something divided by zero?")
     return result
@@ -81,7 +107,7 @@ def several(value: Any, wanted: str, count: int = 2) -> list[Any]:
     >>> several((0.5, 0.25), "return two numbers")
     [0.5, 0.25]
     """
-    if value is None or isinstance(value, str | dict | set) or not hasattr(value, "__len__"):
+    if isinstance(returned(value), str | dict | set) or not hasattr(value, "__len__"):
         raise Wrong(wanted)
     if len(value) != count:
         raise Wrong(f"{wanted}, not {len(value)}")
@@ -94,8 +120,10 @@ def indices(value: Any, count: int) -> list[int]:
     >>> indices([2, 0], 3)
     [0, 2]
     """
-    if value is None or isinstance(value, str | bool | float) or not hasattr(value, "__len__"):
+    if isinstance(returned(value), str | bool | float) or not hasattr(value, "__len__"):
         raise Wrong("return a list of numbers, one for each that you choose")
+    if isinstance(value, tuple) and len(value) == 1 and getattr(value[0], "ndim", 0):
+        (value,) = value  # as np.where returns them
     chosen = [getattr(one, "item", lambda one=one: one)() for one in value]
     if chosen and all(isinstance(one, bool) for one in chosen):
         raise Wrong("that says yes or no for each: return the numbers of those with yes (np.flatnonzero)")
@@ -103,6 +131,20 @@ def indices(value: Any, count: int) -> list[int]:
     if any(one != int(one) or not 0 <= one < count for one in numbers):
         raise Wrong(f"each must be a whole number from 0 to {count - 1}")
     return sorted(int(one) for one in numbers)
+
+
+def table(value: Any) -> Tensor:
+    """Return an answer as float64: from a tensor, an array, a frame, or a list of numbers or of rows.
+
+    >>> table([torch.tensor([1, 2]), torch.tensor([3, 4])]).tolist()
+    [[1.0, 2.0], [3.0, 4.0]]
+    """
+    if isinstance(returned(value), Tensor):
+        return value.detach().double()
+    try:
+        return torch.from_numpy(np.array(value, dtype=float))
+    except (TypeError, ValueError):
+        raise Wrong(f"your function returned a {type(value).__name__} that is no table of numbers") from None
 
 
 def near(answer: float, right: float) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from fdiv.course.exercises import Wrong, close, exercise
+from fdiv.course.exercises import Wrong, close, exercise, returned, table
 from fdiv.theory.divergences import Divergence, divergence, registered
 
 P = torch.tensor([0.5, 0.2, 0.2, 0.1], dtype=torch.float64)
@@ -22,7 +22,7 @@ Q = torch.tensor([0.1, 0.3, 0.2, 0.4], dtype=torch.float64)
 def flat_kl(answer: Callable[[Tensor], Tensor]) -> None:
     """r log r - (r - 1), with the slips of sign and of a forgotten term named."""
     r = torch.linspace(0.1, 4, 40, dtype=torch.float64)
-    got, right = torch.as_tensor(answer(r), dtype=torch.float64), r * r.log() - (r - 1)
+    got, right = table(answer(r)), r * r.log() - (r - 1)
     if got.shape != r.shape:
         raise Wrong("return a tensor of the shape of r")
     if close(got, r * r.log()):
@@ -45,7 +45,7 @@ def pearson_conjugate(answer: Callable[[Tensor], Tensor]) -> None:
     """Against the maximum over r >= 0, with the common slips named."""
     u = torch.tensor([-5.0, -3.0, -2.0, -1.0, 0.0, 0.5, 2.0], dtype=torch.float64)
     right = torch.where(u < -2, -1.0, u + u**2 / 4)
-    got = torch.as_tensor(answer(u), dtype=torch.float64)
+    got = table(answer(u))
     if got.shape != u.shape:
         raise Wrong("return a tensor of the shape of u")
     if close(got, 1 + u / 2):
@@ -66,7 +66,7 @@ def pearson_conjugate(answer: Callable[[Tensor], Tensor]) -> None:
 )
 def triangular(answer: Callable[[], Divergence]) -> None:
     """Each field by the property that defines it, then the registry."""
-    new = answer()
+    new = returned(answer())
     if not isinstance(new, Divergence):
         raise Wrong(f"return a Divergence, not a {type(new).__name__}")
     v = torch.linspace(0.1, 5, 50, dtype=torch.float64, requires_grad=True)
@@ -119,7 +119,7 @@ def _check_activation(new: Divergence) -> None:
 )
 def total_variation_witness(answer: Callable[[Tensor, Tensor], Tensor]) -> None:
     """The witness must be allowed, and reach the divergence."""
-    g = torch.as_tensor(answer(P, Q), dtype=torch.float64)
+    g = table(answer(P, Q))
     if g.shape != P.shape:
         raise Wrong("return one value of g for each outcome")
     if bool((g.abs() > 0.5 + 1e-6).any()):

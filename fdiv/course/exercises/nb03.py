@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from fdiv import noise
-from fdiv.course.exercises import Wrong, close, exercise, near, number, several
+from fdiv.course.exercises import Wrong, close, exercise, near, number, several, table
 from fdiv.theory import exact
 from fdiv.theory.divergences import Divergence, divergence
 
@@ -24,7 +24,7 @@ T = torch.as_tensor(noise.uniform(RATES.numpy()))
 def noisy_table(answer: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]) -> None:
     """P T and its column sums."""
     wanted = "return two things: the noisy joint table, and the noisy label frequencies"
-    joint, prior = (torch.as_tensor(part, dtype=torch.float64) for part in several(answer(JOINT, T), wanted))
+    joint, prior = (table(part) for part in several(answer(JOINT, T), wanted))
     if joint.shape != JOINT.shape:
         raise Wrong(
             f"the joint table must keep its shape {tuple(JOINT.shape)}, yours is {tuple(joint.shape)}"
@@ -49,7 +49,7 @@ def noisy_table(answer: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]) -> No
 def corrected_g(answer: Callable[[Tensor, Tensor], Tensor]) -> None:
     """g minus its average over e."""
     g = torch.tensor([[1.0, -0.5, 0.2], [0.0, 0.7, -1.0], [0.3, 0.3, 2.0]], dtype=torch.float64)
-    got = torch.as_tensor(answer(g, RATES), dtype=torch.float64)
+    got = table(answer(g, RATES))
     right = g - (g @ RATES)[:, None]
     if got.shape != g.shape:
         raise Wrong("return a table of the shape of g")
@@ -134,13 +134,13 @@ def peak(answer: Callable[[Divergence, Sequence[float], Sequence[float]], object
 )
 def bad_but_informative(answer: Callable[[], Tensor]) -> None:
     """Accuracy 0.2, and a total variation of 0.3."""
-    table = torch.as_tensor(answer(), dtype=torch.float64)
-    if table.shape != (2, 2) or bool((table < 0).any()) or not close(table.sum(), torch.ones(()).double()):
+    joint = table(answer())
+    if joint.shape != (2, 2) or bool((joint < 0).any()) or not close(joint.sum(), torch.ones(()).double()):
         raise Wrong("return a 2 by 2 table of probabilities that sum to 1")
-    if not close(table.sum(0), torch.full((2,), 0.5).double()):
+    if not close(joint.sum(0), torch.full((2,), 0.5).double()):
         raise Wrong("both labels must be balanced: each column sums to one half")
-    table = table / table.sum()
-    accuracy, value = exact.accuracy(table).item(), exact.f_divergence(table, "tv").item()
+    joint = joint / joint.sum()
+    accuracy, value = exact.accuracy(joint).item(), exact.f_divergence(joint, "tv").item()
     if abs(accuracy - 0.2) > 1e-6:
         raise Wrong(f"its accuracy is {accuracy:.3g}, not 0.2: the accuracy is on the diagonal")
     if abs(value - 0.3) > 1e-6:

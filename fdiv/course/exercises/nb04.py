@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from fdiv.course.exercises import Wrong, close, exercise, indices, near, number, several
+from fdiv.course.exercises import Wrong, close, exercise, indices, near, number, several, table
 from fdiv.theory.divergences import Divergence, divergence
 
 
@@ -25,7 +26,7 @@ def product_term(answer: Callable[[Tensor, Tensor, Divergence], Tensor]) -> None
         d = divergence(name)
         dual = d.conjugate_of_activation
         right = sum(prior[y] * dual(logits.softmax(1)[x, y]) for x in range(6) for y in range(4)) / 6
-        got = answer(logits, prior, d)
+        got = table(answer(logits, prior, d))
         if close(got, (dual(logits) * prior).sum(1).mean()):
             raise Wrong("v is the probability, not the logit: apply softmax first")
         if close(got, dual(logits.softmax(1)).mean()):
@@ -48,7 +49,7 @@ def derangement(answer: Callable[[int], Tensor]) -> None:
     seen = set()
     for n in (2, 3, 5, 64):
         for _ in range(20):
-            order = torch.as_tensor(answer(n))
+            order = table(answer(n))
             if sorted(order.tolist()) != list(range(n)):
                 raise Wrong(f"for n = {n} every index from 0 to {n - 1} must occur once")
             kept = (order == torch.arange(n)).sum().item()
@@ -64,9 +65,10 @@ def derangement(answer: Callable[[int], Tensor]) -> None:
     because="It judges the whole ranking and needs no threshold; where to draw the line is a question of"
     " cost, and the last exercise asks it.",
 )
-def auroc(answer: Callable[[list[float], list[bool]], float]) -> None:
+def auroc(answer: Callable[[np.ndarray, np.ndarray], float]) -> None:
     """Over all pairs of a wrong and a right label; of equal suspicions, half."""
-    suspicion, wrong = [0.9, 0.8, 0.7, 0.6, 0.6, 0.2, 0.1], [True, False, True, True, False, True, False]
+    suspicion = np.array([0.9, 0.8, 0.7, 0.6, 0.6, 0.2, 0.1])
+    wrong = np.array([True, False, True, True, False, True, False])
     got = number(answer(suspicion, wrong))
     slips = {
         7 / 12: "of two equal suspicions a coin decides: a tie counts one half, not nothing",
@@ -81,7 +83,7 @@ def auroc(answer: Callable[[list[float], list[bool]], float]) -> None:
             raise Wrong(reason)
     if not near(got, 5 / 8):
         raise Wrong(f"of the 12 pairs of the checker 7 and a tie are in order, 0.625; yours is {got:.4g}")
-    if not near(number(answer([0.1, 0.2, 0.9], [False, False, True])), 1):
+    if not near(number(answer(np.array([0.1, 0.2, 0.9]), np.array([False, False, True]))), 1):
         raise Wrong("where every wrong label stands before every right one it must be 1")
 
 
@@ -89,9 +91,9 @@ def auroc(answer: Callable[[list[float], list[bool]], float]) -> None:
     "4 what is worth checking",
     because="The threshold is check / harm: what a mistake costs you decides, not the model.",
 )
-def worth_checking(answer: Callable[[list[float], float, float], tuple[list[int], float]]) -> None:
+def worth_checking(answer: Callable[[np.ndarray, float, float], tuple[list[int], float]]) -> None:
     """Where the expected harm exceeds the cost of a check; the others are left at their expected harm."""
-    score = [0.05, 0.5, 0.95, 0.2, 0.3]
+    score = np.array([0.05, 0.5, 0.95, 0.2, 0.3])
     for check, harm, chosen, cost in ((1.0, 4.0, [1, 2, 4], 4.0), (3.0, 4.0, [2], 7.2), (1.0, 1.0, [], 2.0)):
         got, total = several(answer(score, check, harm), "return two things: the indices, and the cost")
         picked, total = indices(got, len(score)), number(total)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
@@ -14,12 +14,12 @@ from fdiv.experiments.human_noise import majority_wrong
     "1 agreement with noisy labels",
     because="Averages of products are not products of averages: that is the whole of section 3.",
 )
-def noisy_agreement(answer: Callable[[Sequence[float], Sequence[float], int], float]) -> None:
+def noisy_agreement(answer: Callable[[np.ndarray, np.ndarray, int], float]) -> None:
     """Mean over the kinds of images of a (1 - r) + (1 - a) r / (K - 1)."""
     for accuracy, rate, num_classes in (((1.0, 0.5), (0.1, 0.5), 10), ((0.9, 0.2, 0.4), (0.3, 0.1, 0.2), 4)):
         a, r = np.asarray(accuracy), np.asarray(rate)
         right = float((a * (1 - r) + (1 - a) * r / (num_classes - 1)).mean())
-        got = number(answer(accuracy, rate, num_classes))
+        got = number(answer(a, r, num_classes))
         averaged = a.mean() * (1 - r.mean()) + (1 - a.mean()) * r.mean() / (num_classes - 1)
         if abs(got - averaged) < 1e-6:
             raise Wrong("average after multiplying: a kind with many wrong labels has its own accuracy")
@@ -39,13 +39,13 @@ def noisy_agreement(answer: Callable[[Sequence[float], Sequence[float], int], fl
     "2 the missing term",
     because="It is all that separates the theory from people, and zero for a perfect model.",
 )
-def missing_term(answer: Callable[[Sequence[float], Sequence[float], int], float]) -> None:
+def missing_term(answer: Callable[[np.ndarray, np.ndarray, int], float]) -> None:
     """-K / (K - 1) times the covariance of accuracy and rate, with the divisor n."""
     for accuracy, rate, num_classes in (((1.0, 0.5), (0.1, 0.5), 10), ((0.9, 0.2, 0.4), (0.3, 0.1, 0.2), 4)):
         a, r, n = np.asarray(accuracy), np.asarray(rate), len(accuracy)
         covariance = float((a * r).mean() - a.mean() * r.mean())
         right = -num_classes / (num_classes - 1) * covariance
-        got = number(answer(accuracy, rate, num_classes))
+        got = number(answer(a, r, num_classes))
         if abs(got + right) < 1e-6:
             raise Wrong("the sign is exchanged: erring where the labels err adds agreement")
         if abs(got + covariance) < 1e-6:

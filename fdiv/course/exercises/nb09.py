@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from fdiv import noise
-from fdiv.course.exercises import Wrong, close, exercise, number, several
+from fdiv.course.exercises import Wrong, close, exercise, number, several, table
 from fdiv.theory import exact
 
 
@@ -22,7 +22,7 @@ def clean_prior(answer: Callable[[Tensor, Tensor], Tensor]) -> None:
     T = torch.as_tensor(noise.sparse(4, None, e1=0.7, e2=0.2))
     prior = torch.tensor([0.4, 0.1, 0.3, 0.2], dtype=torch.float64)
     noisy = T.T @ prior
-    got = torch.as_tensor(answer(noisy, T))
+    got = table(answer(noisy, T))
     if got.shape != prior.shape:
         raise Wrong(f"return {len(prior)} frequencies, not a tensor of shape {tuple(got.shape)}")
     if close(got, torch.linalg.solve(T, noisy)):
@@ -30,7 +30,7 @@ def clean_prior(answer: Callable[[Tensor, Tensor], Tensor]) -> None:
     if close(got, T.T @ noisy):
         raise Wrong("that adds the noise once more: solve for p instead of multiplying")
     if not close(got, prior):
-        raise Wrong(f"T'p of your answer is {(T.T @ got.double()).tolist()}, not {noisy.tolist()}")
+        raise Wrong(f"T'p of your answer is {(T.T @ got).tolist()}, not {noisy.tolist()}")
 
 
 @exercise(
@@ -41,7 +41,7 @@ def clean_prior(answer: Callable[[Tensor, Tensor], Tensor]) -> None:
 def plug_in(answer: Callable[[Tensor], Tensor]) -> None:
     """2 (P/Q - 1), with Q the product of the margins of P."""
     joint = torch.tensor([[0.30, 0.10], [0.05, 0.55]], dtype=torch.float64)
-    got, right = torch.as_tensor(answer(joint)), exact.optimal_g(joint, "pearson")
+    got, right = table(answer(joint)), exact.optimal_g(joint, "pearson")
     if got.shape != right.shape:
         raise Wrong("return a table of the shape of joint")
     if close(got, joint / exact.product(joint)):

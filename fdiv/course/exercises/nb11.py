@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fdiv.course.exercises import Wrong, close, exercise, indices, number
+from fdiv.course.exercises import Wrong, close, exercise, indices, number, table
 from fdiv.theory import exact
 
 PAIRS = [(0, 1), (2, 3)]
@@ -31,7 +31,7 @@ G = torch.tensor(
 def unnamed_generator(answer: Callable[[Tensor], Tensor]) -> None:
     """(1 - r)^2 / r, or that and any c (r - 1), which is the same divergence."""
     r = torch.linspace(0.2, 4, 20, dtype=torch.float64)
-    got, right = torch.as_tensor(answer(r), dtype=torch.float64), (1 - r) ** 2 / r
+    got, right = table(answer(r)), (1 - r) ** 2 / r
     if got.shape != r.shape:
         raise Wrong("return a tensor of the shape of r")
     if close(got, (1 - r) ** 2):
@@ -96,17 +96,17 @@ def _bias(dual: Tensor, weight: Callable[[Tensor], float], seen: Callable[[Tenso
 )
 def poor_but_infinite(answer: Callable[[], Tensor]) -> None:
     """Balanced, accuracy at most 0.55, and a zero where the product has none."""
-    table = torch.as_tensor(answer(), dtype=torch.float64)
+    joint = table(answer())
     if (
-        table.shape != (2, 2)
-        or not bool((table >= 0).all())
-        or not close(table.sum(), torch.ones(()).double())
+        joint.shape != (2, 2)
+        or not bool((joint >= 0).all())
+        or not close(joint.sum(), torch.ones(()).double())
     ):
         raise Wrong("return a 2 by 2 table of probabilities that sum to 1")
-    if not close(table.sum(0), torch.full((2,), 0.5).double()):
+    if not close(joint.sum(0), torch.full((2,), 0.5).double()):
         raise Wrong("both labels must be balanced: each column sums to one half")
-    table = table / table.sum()
-    accuracy, value = exact.accuracy(table).item(), exact.f_divergence(table, "reverse-kl").item()
+    joint = joint / joint.sum()
+    accuracy, value = exact.accuracy(joint).item(), exact.f_divergence(joint, "reverse-kl").item()
     if accuracy > 0.55 + 1e-9:
         raise Wrong(f"its accuracy is {accuracy:.3g}: at most 0.55 is asked for")
     if not np.isinf(value):

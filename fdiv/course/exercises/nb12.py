@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from fdiv.course.exercises import Wrong, close, exercise, number, several
+from fdiv.course.exercises import Wrong, close, exercise, number, several, table
 from fdiv.theory import DIVERGENCES, exact, robustness
 
 CIRCLE = torch.tensor([[0.6, 0.4, 0.0], [0.0, 0.6, 0.4], [0.4, 0.0, 0.6]], dtype=torch.float64)
@@ -17,7 +17,7 @@ CIRCLE = torch.tensor([[0.6, 0.4, 0.0], [0.0, 0.6, 0.4], [0.4, 0.0, 0.6]], dtype
 
 def _chances(values: Any, count: int, what: str) -> Tensor:
     """``values`` as so many numbers from 0 to 1."""
-    got = torch.as_tensor(values, dtype=torch.float64)
+    got = table(values)
     if got.shape != (count,) or not ((got >= 0) & (got <= 1)).all():
         raise Wrong(f"{what} must be {count} numbers between 0 and 1")
     return got
@@ -54,7 +54,7 @@ def constants(answer: Callable[[Tensor], Any]) -> None:
     for K in (2, 3, 5):
         T = torch.rand(K, K, generator=generator, dtype=torch.float64) + torch.eye(K)
         T = T / T.sum(1, keepdim=True)
-        got = several(answer(T.clone()), "return two numbers, the smallest and the largest")
+        got = several(answer(T), "return two numbers, the smallest and the largest")
         low, high = (number(value) for value in got)
         right = robustness.guarantee("tv", T)
         if abs(low - right.highest) < 1e-9 and abs(high - right.lowest) < 1e-9 and K > 2:
@@ -77,7 +77,7 @@ def constants(answer: Callable[[Tensor], Any]) -> None:
 )
 def always_wrong(answer: Callable[[], Any]) -> None:
     """A zero diagonal and c permutation + 1 e'."""
-    T = torch.as_tensor(answer(), dtype=torch.float64)
+    T = table(answer())
     if T.shape != (4, 4) or not ((T >= 0) & (T <= 1)).all() or not close(T.sum(1), torch.ones(4).double()):
         raise Wrong("return a 4 x 4 matrix of probabilities, each row with sum 1")
     T = T / T.sum(1, keepdim=True)  # rows of float32 sum to 1 up to rounding
@@ -113,9 +113,7 @@ def largest_majority(answer: Callable[[str], Any]) -> None:
 )
 def groups_not_boundaries(answer: Callable[[], Any]) -> None:
     """The best by Pearson's divergence is not the most accurate."""
-    got = answer()
-    if not isinstance(got, tuple | list) or len(got) != 2:
-        raise Wrong("return two lists: three chances of +, and three frequencies")
+    got = several(answer(), "return two lists: three chances of +, and three frequencies")
     eta, mass = _chances(got[0], 3, "the chances of +"), _chances(got[1], 3, "the frequencies")
     if abs(mass.sum() - 1) > 1e-6:
         raise Wrong(f"the frequencies must sum to 1, not {mass.sum():.4g}")
@@ -124,8 +122,8 @@ def groups_not_boundaries(answer: Callable[[], Any]) -> None:
     xy = mass[:, None] * torch.stack([eta, 1 - eta], 1)
     scored = []
     for h in product(range(2), repeat=3):
-        table = torch.zeros(2, 2, dtype=torch.float64).index_add_(0, torch.tensor(h), xy)
-        scored.append((exact.f_divergence(table, "pearson").item(), exact.accuracy(table).item()))
+        joint = torch.zeros(2, 2, dtype=torch.float64).index_add_(0, torch.tensor(h), xy)
+        scored.append((exact.f_divergence(joint, "pearson").item(), exact.accuracy(joint).item()))
     top = max(value for value, _ in scored)
     chosen = max(a for value, a in scored if value > top - 1e-9)  # its names may be exchanged
     lead = max(a for _, a in scored) - chosen

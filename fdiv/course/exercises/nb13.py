@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 import numpy as np
 import pandas as pd
 
-from fdiv.course.exercises import Wrong, exercise, indices, number
+from fdiv.course.exercises import Wrong, exercise, indices, number, returned
 from fdiv.experiments.statistics import average_ranks
 from fdiv.learning.modern import tolerates
 
@@ -44,9 +44,7 @@ def survivors(answer: Callable[[np.ndarray], Collection[int]]) -> None:
         np.array([[0.4, 0.6, 0.0], [0.45, 0.55, 0.0], [0.0, 0.1, 0.9]]),
         np.array([[0.4, 0.3, 0.3], [0.5, 0.4, 0.1], [0.2, 0.2, 0.6]]),
     ):
-        got, right = answer(T.copy()), np.flatnonzero(tolerates("posterior", T)).tolist()
-        if got is None:
-            raise Wrong("your function returned None: is there a return?")
+        got, right = answer(T), np.flatnonzero(tolerates("posterior", T)).tolist()
         got = indices(got, len(T))
         columns = [int(j) for j in range(len(T)) if T[:, j].argmax() == j]
         if got != right and got == columns:
@@ -73,9 +71,9 @@ def tied(answer: Callable[[pd.DataFrame, float], Collection[str]]) -> None:
     )
     ranks = average_ranks(table)
     for critical in (0.1, 0.6, 3.0):
-        got = answer(table.copy(), critical)
-        if got is None:
-            raise Wrong("your function returned None: is there a return?")
+        got = returned(answer(table, critical))
+        if isinstance(got, pd.Series) and got.dtype == bool:
+            raise Wrong("that says yes or no for each: return the names of those with yes")
         got = set(got.index if isinstance(got, pd.Series) else got)
         right = {name for name, rank in ranks.items() if rank - ranks.min() <= critical}
         upside_down = (5 - ranks).sort_values()

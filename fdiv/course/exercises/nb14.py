@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fdiv import noise
-from fdiv.course.exercises import Wrong, exercise
+from fdiv.course.exercises import Wrong, exercise, returned
 from fdiv.datasets import digits
 from fdiv.noise import votes_to_soft
 
@@ -49,7 +49,7 @@ def clean_labels() -> np.ndarray:
 )
 def my_flags(answer: Callable[[], Any]) -> None:
     """The six wrong labels among twenty-four, one mistake allowed either way."""
-    given = answer()
+    given = returned(answer())
     if not isinstance(given, list | tuple | set | np.ndarray):
         raise Wrong("return the numbers of the suspicious pictures as a list, such as [3, 17]")
     try:
@@ -76,7 +76,7 @@ def my_flags(answer: Callable[[], Any]) -> None:
 def majority(answer: Callable[[np.ndarray, int], Any]) -> None:
     """The class of most votes, -1 not counted, the first of several."""
     votes = np.array([[0, 1, 1], [2, -1, -1], [-1, 0, 2], [1, 1, 1], [-1, 2, 2]])
-    given = np.asarray(answer(votes, 3))
+    given = np.asarray(returned(answer(votes, 3)))
     if given.shape != (5,):
         raise Wrong(f"return one class for each of the 5 examples, not an array of shape {given.shape}")
     if (given == -1).any():
@@ -97,8 +97,8 @@ def majority(answer: Callable[[np.ndarray, int], Any]) -> None:
 def submission(answer: Callable[[np.ndarray, np.ndarray], Any]) -> None:
     """A fitted classifier whose accuracy on held-back clean labels beats cross-entropy with room."""
     X, noisy, X_test, y_test = task()
-    model = answer(X.copy(), noisy.copy())
-    if model is None or not hasattr(model, "predict"):
+    model = answer(X, noisy)
+    if not hasattr(model, "predict"):
         raise Wrong(
             "return a fitted classifier, something with predict: return RobustClassifier(...).fit(X, noisy)"
         )
