@@ -30,10 +30,29 @@ TRANSITION = "estimated"  # or "true", where a T is needed
 
 # %% tags=["grid", "fold"]
 try:
-    import fdiv  # noqa: F401
-except ModuleNotFoundError:
+    from fdiv import (
+        DIVERGENCES,
+        Experiment,
+        FDivLoss,
+        check_noise,
+        divergence,
+        fit,
+        method_title,
+        noisy_data,
+        our_accuracies,
+        our_robustness,
+        outputs,
+        paired_difference,
+        paper_accuracies,
+        paper_noise,
+        paper_robustness,
+        recipe,
+        then_and_now,
+        titled,
+    )
+except ModuleNotFoundError as error:
     cure = "run  %pip install -e '..[notebooks]'  in a cell and restart the kernel, or start with  make lab"
-    raise ModuleNotFoundError(f"this kernel has no fdiv: {cure}") from None
+    raise ModuleNotFoundError(f"this kernel has no {error.name}: {cure}") from None
 
 from dataclasses import replace
 
@@ -48,29 +67,13 @@ from fdiv.course import (
     explore,
     line_style,
     matrix_figure,
+    nb06 as exercises,
     photographs_figure,
     predict,
     robustness_figure,
     trained,
     watched,
 )
-from fdiv.course.exercises import nb06 as exercises
-from fdiv.datasets import check_noise, noisy_data
-from fdiv.experiments import (
-    Experiment,
-    our_accuracies,
-    our_robustness,
-    paired_difference,
-    paper_accuracies,
-    paper_robustness,
-    recipe,
-    then_and_now,
-    titled,
-)
-from fdiv.learning import FDivLoss, fit, method_title
-from fdiv.learning import predict as outputs
-from fdiv.noise import paper_noise
-from fdiv.theory import DIVERGENCES, divergence
 
 check_parameters(
     MODE=MODE,

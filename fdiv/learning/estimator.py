@@ -41,7 +41,7 @@ from fdiv.learning.checks import is_singular
 from fdiv.learning.columns import LARGEST, Columns, take
 from fdiv.learning.losses import CrossEntropy, NoisyLabelLoss
 from fdiv.learning.methods import CORRECTIONS, METHODS, build_loss, needs_transition
-from fdiv.learning.recommend import UNBALANCED, advise, look
+from fdiv.learning.recommendation import UNBALANCED, advise, look
 from fdiv.names import choose
 from fdiv.theory.robustness import largest_safe_gap
 
