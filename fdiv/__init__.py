@@ -1,39 +1,35 @@
 """f-divergences for learning with noisy labels: losses, noise, exact theory, and a course.
 
 An executable reading of *When Optimizing f-divergence is Robust with Label Noise* (Wei & Liu, ICLR 2021).
-The names below are the ones a user needs; each is imported when it is first used.
+``__all__`` are the names a user needs. Whatever one of the six rooms makes public is had from here as well,
+and imported when it is first used.
 
 >>> import fdiv
 >>> fdiv.divergence("tv").title
 'Total variation'
 """
 
-import sys
-from typing import TYPE_CHECKING
+# ruff: noqa: F403, F405 (type checkers alone read the stars)
 
-from fdiv.names import is_command, lazily, load_plugins
+import importlib
+import sys
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from fdiv.names import is_command, load_plugins
 
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from fdiv.course.controls import explore
     from fdiv.course.lesson import claim, show_environment
-    from fdiv.learning.cleaning import clean
-    from fdiv.learning.estimator import RobustClassifier
-    from fdiv.learning.label_errors import rank_label_errors
-    from fdiv.learning.losses import (
-        DMI,
-        BackwardCorrection,
-        CrossEntropy,
-        FDivLoss,
-        ForwardCorrection,
-        PeerLoss,
-    )
-    from fdiv.learning.recommend import recommend
-    from fdiv.noise.estimate import estimate_transition
-    from fdiv.noise.votes import votes_to_soft
-    from fdiv.theory.divergences import DIVERGENCES, Divergence, divergence
+    from fdiv.datasets import *
+    from fdiv.experiments import *
+    from fdiv.learning import *
+    from fdiv.noise import *
+    from fdiv.theory import *
 
+ROOMS = ("theory", "noise", "datasets", "learning", "experiments", "course")
 __all__ = [
     "DIVERGENCES",
     "DMI",
@@ -55,28 +51,22 @@ __all__ = [
     "votes_to_soft",
 ]
 
-__getattr__, __dir__, _ = lazily(
-    "fdiv",
-    {
-        "theory.divergences": ("DIVERGENCES", "Divergence", "divergence"),
-        "noise.estimate": ("estimate_transition",),
-        "noise.votes": ("votes_to_soft",),
-        "learning.losses": (
-            "DMI",
-            "BackwardCorrection",
-            "CrossEntropy",
-            "FDivLoss",
-            "ForwardCorrection",
-            "PeerLoss",
-        ),
-        "learning.estimator": ("RobustClassifier",),
-        "learning.cleaning": ("clean",),
-        "learning.label_errors": ("rank_label_errors",),
-        "learning.recommend": ("recommend",),
-        "course.lesson": ("claim", "show_environment"),
-        "course.controls": ("explore",),
-    },
-)
+
+def __getattr__(name: str) -> Any:
+    """Import a module, or find what one of the six rooms makes public."""
+    if not name.startswith("_"):
+        if find_spec(f"{__name__}.{name}"):
+            return importlib.import_module(f"{__name__}.{name}")
+        for room in ROOMS:
+            module = importlib.import_module(f"{__name__}.{room}")
+            if name in module.__all__:
+                return getattr(module, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*ROOMS, *__all__]
+
 
 try:
     load_plugins()

@@ -176,7 +176,7 @@ def lazily(package: str, modules: Mapping[str, Iterable[str]]) -> tuple[Any, Any
         if name not in home:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         with notebook_tools(f"{package}.{name}"):
-            return getattr(importlib.import_module(f"{package}.{home[name]}"), name)
+            return getattr(__import__(f"{package}.{home[name]}", fromlist=[name]), name)  # also a module
 
     return get, lambda: sorted(home), sorted(home)
 

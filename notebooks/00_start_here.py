@@ -24,15 +24,14 @@ SEED = 0
 
 # %% tags=["fold"]
 try:
-    import fdiv  # noqa: F401
-except ModuleNotFoundError:
+    from fdiv import digits
+except ModuleNotFoundError as error:
     cure = "run  %pip install -e '..[notebooks]'  in a cell and restart the kernel, or start with  make lab"
-    raise ModuleNotFoundError(f"this kernel has no fdiv: {cure}") from None
+    raise ModuleNotFoundError(f"this kernel has no {error.name}: {cure}") from None
 
 import numpy as np
 import torch
 from torch import nn
-from torch.nn.functional import cross_entropy
 
 from fdiv.course import (
     check_parameters,
@@ -40,14 +39,13 @@ from fdiv.course import (
     curves_figure,
     explore,
     images_figure,
+    memorisation_machine,
+    nb00 as exercises,
     predict,
     seed_everything,
     shares_figure,
     with_slider,
 )
-from fdiv.course.exercises import nb00 as exercises
-from fdiv.course.widgets import memorisation_machine
-from fdiv.datasets import digits
 
 check_parameters(MODE=MODE, SEED=SEED)
 EPOCHS = 100 if MODE == "quick" else 300
@@ -205,8 +203,9 @@ def train(loss_function):
 
 # %% tags=["training", "nbval-check-output"]
 NAMES = {"ce": "cross-entropy", "tv": "total variation"}
+LOSSES = {"ce": nn.functional.cross_entropy, "tv": total_variation}
 history = {}
-for method, loss in {"ce": cross_entropy, "tv": total_variation}.items():
+for method, loss in LOSSES.items():
     history[method] = train(loss)
     print(f"{NAMES[method]} has been trained")
 

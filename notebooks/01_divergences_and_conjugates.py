@@ -26,16 +26,15 @@ SEED = 0
 
 # %% tags=["fold"]
 try:
-    import fdiv  # noqa: F401
-except ModuleNotFoundError:
+    from fdiv import DIVERGENCES, digits, divergence, imbalance_limit
+except ModuleNotFoundError as error:
     cure = "run  %pip install -e '..[notebooks]'  in a cell and restart the kernel, or start with  make lab"
-    raise ModuleNotFoundError(f"this kernel has no fdiv: {cure}") from None
+    raise ModuleNotFoundError(f"this kernel has no {error.name}: {cure}") from None
 
 import pandas as pd
 import plotly.graph_objects as go
 import torch
 from torch import nn
-from torch.testing import assert_close
 
 from fdiv.course import (
     bars_figure,
@@ -44,16 +43,13 @@ from fdiv.course import (
     curves_figure,
     explore,
     line_style,
+    nb01 as exercises,
     panels_figure,
     predict,
     seed_everything,
     simplex_figure,
     with_slider,
 )
-from fdiv.course.exercises import nb01 as exercises
-from fdiv.datasets import digits
-from fdiv.theory import DIVERGENCES, divergence
-from fdiv.theory.robustness import imbalance_limit
 
 check_parameters(MODE=MODE, SEED=SEED)
 EPOCHS = 30 if MODE == "quick" else 120
@@ -122,8 +118,8 @@ def kl_by_hand(p, q):
 # %%
 p, q = torch.tensor([0.7, 0.2, 0.1]), torch.tensor([0.3, 0.3, 0.4])
 tv, kl = divergence("tv"), divergence("kl")
-assert_close(tv_by_hand(p, q), tv(p, q))
-assert_close(kl_by_hand(p, q), kl(p, q))
+torch.testing.assert_close(tv_by_hand(p, q), tv(p, q))
+torch.testing.assert_close(kl_by_hand(p, q), kl(p, q))
 print(f"TV {tv(p, q):.6f}   KL {kl(p, q):.6f}")
 
 # %% [markdown]
@@ -266,10 +262,10 @@ with_slider(tv_conjugate_figure, u=[-2.0, -1.0, -0.5, -0.25, 0.0, 0.25, 0.5, 1.0
 # %%
 slopes, many_r = torch.linspace(-2, 2, 9), torch.logspace(-5, 1, 300_001)
 brute = (slopes[:, None] * many_r - kl.f(many_r)).max(dim=1).values
-assert_close(brute, torch.exp(slopes - 1), rtol=1e-8, atol=1e-8)
-assert_close(brute, kl.conjugate(slopes), rtol=1e-8, atol=1e-8)
+torch.testing.assert_close(brute, torch.exp(slopes - 1), rtol=1e-8, atol=1e-8)
+torch.testing.assert_close(brute, kl.conjugate(slopes), rtol=1e-8, atol=1e-8)
 fall = (slopes[:4, None] * many_r - tv.f(many_r)).max(dim=1).values
-assert_close(fall, torch.full((4,), -0.5), rtol=0, atol=1e-4)
+torch.testing.assert_close(fall, torch.full((4,), -0.5), rtol=0, atol=1e-4)
 
 # %% [markdown]
 # Both generators, and beside them their conjugates:

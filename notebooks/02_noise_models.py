@@ -26,31 +26,27 @@ SEED = 0
 
 # %% tags=["fold"]
 try:
-    import fdiv  # noqa: F401
-except ModuleNotFoundError:
+    from fdiv import digits, method_title, noise, paper_accuracies
+except ModuleNotFoundError as error:
     cure = "run  %pip install -e '..[notebooks]'  in a cell and restart the kernel, or start with  make lab"
-    raise ModuleNotFoundError(f"this kernel has no fdiv: {cure}") from None
+    raise ModuleNotFoundError(f"this kernel has no {error.name}: {cure}") from None
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from fdiv import noise
 from fdiv.course import (
     check_parameters,
     claim,
     explore,
     images_figure,
     matrix_figure,
+    nb02 as exercises,
     noise_figure,
     predict,
+    t_editor,
     with_slider,
 )
-from fdiv.course.exercises import nb02 as exercises
-from fdiv.course.widgets import t_editor
-from fdiv.datasets import digits
-from fdiv.experiments import paper_accuracies
-from fdiv.learning import method_title
 
 check_parameters(MODE=MODE, SEED=SEED)
 

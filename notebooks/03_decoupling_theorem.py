@@ -26,29 +26,32 @@ SEED = 0
 
 # %% tags=["fold"]
 try:
-    import fdiv  # noqa: F401
-except ModuleNotFoundError:
+    from fdiv import (
+        DIVERGENCES,
+        divergence,
+        exact,
+        method_title,
+        noise,
+        paper_accuracies,
+    )
+except ModuleNotFoundError as error:
     cure = "run  %pip install -e '..[notebooks]'  in a cell and restart the kernel, or start with  make lab"
-    raise ModuleNotFoundError(f"this kernel has no fdiv: {cure}") from None
+    raise ModuleNotFoundError(f"this kernel has no {error.name}: {cure}") from None
 
 import pandas as pd
 import plotly.graph_objects as go
 import torch
 
-from fdiv import noise
 from fdiv.course import (
     check_parameters,
     claim,
+    classifier_plane,
     curves_figure,
     line_style,
+    nb03 as exercises,
     panels_figure,
     predict,
 )
-from fdiv.course.exercises import nb03 as exercises
-from fdiv.course.widgets import classifier_plane
-from fdiv.experiments import paper_accuracies
-from fdiv.learning import method_title
-from fdiv.theory import DIVERGENCES, divergence, exact
 
 check_parameters(MODE=MODE, SEED=SEED)
 torch.set_default_dtype(torch.float64)

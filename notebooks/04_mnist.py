@@ -30,22 +30,32 @@ TRANSITION = "estimated"  # or "true", where a method needs T
 
 # %% tags=["grid", "fold"]
 try:
-    import fdiv  # noqa: F401
-except ModuleNotFoundError:
+    from fdiv import (
+        DIVERGENCES,
+        Experiment,
+        FDivLoss,
+        beside,
+        build_model,
+        check_noise,
+        divergence,
+        label_shares,
+        method_title,
+        noise,
+        noisy_data,
+        normalise,
+        outputs,
+        rank_label_errors,
+        recipe,
+    )
+except ModuleNotFoundError as error:
     cure = "run  %pip install -e '..[notebooks]'  in a cell and restart the kernel, or start with  make lab"
-    raise ModuleNotFoundError(f"this kernel has no fdiv: {cure}") from None
+    raise ModuleNotFoundError(f"this kernel has no {error.name}: {cure}") from None
 
-import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import torch
-from cleanlab.rank import get_label_quality_scores
-from sklearn.datasets import load_wine
-from sklearn.metrics import roc_auc_score
-from sklearn.preprocessing import StandardScaler
-from torch.testing import assert_close
+from sklearn import datasets
 
-from fdiv import noise
 from fdiv.course import (
     check_parameters,
     claim,
@@ -53,25 +63,13 @@ from fdiv.course import (
     image_samples,
     images_figure,
     line_style,
+    memorisation_machine,
+    nb04 as exercises,
     predict,
     seed_everything,
     shares_figure,
     watched_together,
 )
-from fdiv.course.exercises import nb04 as exercises
-from fdiv.course.widgets import memorisation_machine
-from fdiv.datasets import check_noise, noisy_data
-from fdiv.experiments import Experiment, beside, recipe
-from fdiv.learning import (
-    FDivLoss,
-    build_model,
-    label_shares,
-    method_title,
-    normalise,
-    rank_label_errors,
-)
-from fdiv.learning import predict as outputs
-from fdiv.theory import DIVERGENCES, divergence
 
 DATASET = "digits" if MODE == "quick" else "mnist"
 check_parameters(
@@ -165,7 +163,7 @@ by_package = loss(
     peer_logits=model(images[n_dagger]),
     peer_labels=labels[n_diamond],
 )
-assert_close(-by_hand, by_package)
+torch.testing.assert_close(-by_hand, by_package)
 
 # %% [markdown]
 # ### Exercise 1 ★★: A shuffle that moves everybody
@@ -501,7 +499,7 @@ def checking_figure(n=300):
     figure, said = go.Figure(), []
     for name, method in (("TV", METHOD), ("CE, last epoch", "ce")):
         caught = flipped.numpy()[suspects[name].order].cumsum()
-        checked = np.arange(1, len(caught) + 1)
+        checked = torch.arange(1, len(caught) + 1).numpy()
         recall = caught / caught[-1]
         figure.add_scatter(
             x=checked[9::10], y=recall[9::10], name=name, line=line_style(method)
@@ -580,8 +578,8 @@ figure
 # On your own data you need none of this machinery: a loss is an ordinary module that takes logits and integer labels. Here are 178 wines, described by 13 numbers each, with a third of the labels wrong.
 
 # %%
-X, y = load_wine(return_X_y=True)
-X = torch.tensor(StandardScaler().fit_transform(X), dtype=torch.float32)
+X, y = datasets.load_wine(return_X_y=True)
+X = torch.tensor((X - X.mean(0)) / X.std(0), dtype=torch.float32)
 y = torch.tensor(y)
 seed_everything(SEED)
 wrong = torch.rand(len(y)) < 1 / 3

@@ -31,10 +31,29 @@ TRANSITION = "estimated"  # or "true", where a method needs T
 
 # %% tags=["grid", "fold"]
 try:
-    import fdiv  # noqa: F401
-except ModuleNotFoundError:
+    from fdiv import (
+        DIVERGENCES,
+        METHODS as ROWS,
+        ORACLE,
+        RULES,
+        Experiment,
+        accuracy_column,
+        average_ranks,
+        check_noise,
+        critical_difference,
+        labels_sha256,
+        load,
+        method_title,
+        noisy_data,
+        on_shared_seeds,
+        our_accuracies,
+        paired_difference,
+        paper_methods,
+        recipe,
+    )
+except ModuleNotFoundError as error:
     cure = "run  %pip install -e '..[notebooks]'  in a cell and restart the kernel, or start with  make lab"
-    raise ModuleNotFoundError(f"this kernel has no fdiv: {cure}") from None
+    raise ModuleNotFoundError(f"this kernel has no {error.name}: {cure}") from None
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -48,25 +67,10 @@ from fdiv.course import (
     image_samples,
     images_figure,
     line_style,
+    nb05 as exercises,
     predict,
     trained,
 )
-from fdiv.course.exercises import nb05 as exercises
-from fdiv.datasets import check_noise, load, noisy_data
-from fdiv.experiments import (
-    Experiment,
-    accuracy_column,
-    average_ranks,
-    critical_difference,
-    on_shared_seeds,
-    our_accuracies,
-    paired_difference,
-    recipe,
-)
-from fdiv.learning import METHODS as ROWS
-from fdiv.learning import ORACLE, RULES, method_title, paper_methods
-from fdiv.noise import labels_sha256
-from fdiv.theory import DIVERGENCES
 
 DATASET = "digits" if MODE == "quick" else "fashion-mnist"
 check_parameters(

@@ -30,42 +30,43 @@ TRANSITION = "estimated"  # or "true", where a T is needed
 
 # %% tags=["grid", "fold"]
 try:
-    import fdiv  # noqa: F401
-except ModuleNotFoundError:
+    from fdiv import (
+        DMI,
+        Experiment,
+        check_noise,
+        divergence,
+        exact,
+        fit,
+        noise,
+        noisy_data,
+        our_accuracies,
+        paper_accuracies,
+        recipe,
+        titled,
+        variance_ratio,
+    )
+except ModuleNotFoundError as error:
     cure = "run  %pip install -e '..[notebooks]'  in a cell and restart the kernel, or start with  make lab"
-    raise ModuleNotFoundError(f"this kernel has no fdiv: {cure}") from None
+    raise ModuleNotFoundError(f"this kernel has no {error.name}: {cure}") from None
 
 import warnings
 from dataclasses import replace
 
-import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import torch
 
-from fdiv import noise
 from fdiv.course import (
     check_parameters,
     claim,
     explore,
     images_figure,
+    nb07 as exercises,
     predict,
     trained,
     watched,
     with_slider,
 )
-from fdiv.course.exercises import nb07 as exercises
-from fdiv.datasets import check_noise, noisy_data
-from fdiv.experiments import (
-    Experiment,
-    our_accuracies,
-    paper_accuracies,
-    recipe,
-    titled,
-)
-from fdiv.learning import DMI, fit
-from fdiv.theory import divergence, exact
-from fdiv.theory.robustness import variance_ratio
 
 check_parameters(
     MODE=MODE,
@@ -379,12 +380,10 @@ exercises.classes_in_a_batch(classes_in_a_batch)
 # The paper's sparse noise for CIFAR-100 splits the classes into fifty random pairs and flips labels inside each pair. Choose *sorted*, and partners become neighbours: it is the same matrix.
 
 # %% tags=["fold"]
-T = noise.paper_noise("cifar-100", "sparse")
-partner = np.where(
-    T.diagonal() < 0.5, T.argmax(1), (T - np.diag(T.diagonal())).argmax(1)
-)
-first = np.flatnonzero(T.diagonal() < 0.5)
-together = np.ravel(np.column_stack([first, partner[first]]))
+T = torch.as_tensor(noise.paper_noise("cifar-100", "sparse"))
+partner = (T - T.diagonal().diag()).argmax(1)
+first = (T.diagonal() < 0.5).nonzero()[:, 0]
+together = torch.stack([first, partner[first]], 1).flatten()
 
 # %% [markdown]
 # The stronger the colour, the more probable:
@@ -392,10 +391,10 @@ together = np.ravel(np.column_stack([first, partner[first]]))
 
 # %% tags=["nbval-check-output", "fold"]
 def pairs_figure(order="as given"):
-    rows = together if order == "sorted" else np.arange(100)
+    rows = together if order == "sorted" else torch.arange(100)
     figure = go.Figure(
         go.Heatmap(
-            z=T[np.ix_(rows, rows)].astype("float32"),
+            z=T[rows][:, rows].float().numpy(),
             colorscale="Blues",
             zmin=0,
             zmax=1,
@@ -554,7 +553,7 @@ pd.concat(shown).round(1)
 # ## Claims checked
 
 # %% tags=["claim", "nbval-check-output", "fold"]
-formula = np.array([((k - 1) / 128) ** 0.5 for k in sizes])
+formula = [((k - 1) / 128) ** 0.5 for k in sizes]
 claim(
     "the sampled second term scatters as the formula says",
     (scatter["second term alone"] / formula - 1).abs().max() < 0.1,

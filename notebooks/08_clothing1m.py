@@ -30,17 +30,30 @@ TRANSITION = "estimated"  # for the methods that need T; nobody knows the true o
 
 # %% tags=["grid", "fold"]
 try:
-    import fdiv  # noqa: F401
-except ModuleNotFoundError:
+    from fdiv import (
+        Experiment,
+        exact,
+        fit,
+        human_noise,
+        load,
+        method_title,
+        noise,
+        noisy_data,
+        noisy_split,
+        paired_difference,
+        paper_accuracies,
+        recipe,
+        then_and_now,
+    )
+except ModuleNotFoundError as error:
     cure = "run  %pip install -e '..[notebooks]'  in a cell and restart the kernel, or start with  make lab"
-    raise ModuleNotFoundError(f"this kernel has no fdiv: {cure}") from None
+    raise ModuleNotFoundError(f"this kernel has no {error.name}: {cure}") from None
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import torch
 
-from fdiv import noise
 from fdiv.course import (
     THINGS,
     check_parameters,
@@ -50,23 +63,12 @@ from fdiv.course import (
     images_figure,
     line_style,
     matrix_figure,
+    nb08 as exercises,
     predict,
     trained,
     watched,
     with_slider,
 )
-from fdiv.course.exercises import nb08 as exercises
-from fdiv.datasets import load, noisy_data, noisy_split
-from fdiv.experiments import (
-    Experiment,
-    human_noise,
-    paired_difference,
-    paper_accuracies,
-    recipe,
-)
-from fdiv.experiments import then_and_now as study
-from fdiv.learning import fit, method_title
-from fdiv.theory import exact
 
 check_parameters(
     choices={"NOISE": ("human",), "TRANSITION": ("estimated",)},
@@ -441,7 +443,7 @@ exercises.vote_of_three(vote_of_three)
 # So people err where images are hard, and together. Do they take total variation's lead away, as the weak annotator did? A small network learns from frozen features of the photographs (five seeds, the epoch chosen by noisy validation accuracy; [notebook 13](13_then_and_now.ipynb) has the details and many more losses). Clean test accuracy in percent, mean ± standard deviation (seeds), and the difference to cross-entropy, seed by seed, with its 95 % interval:
 
 # %% tags=["nbval-check-output"]
-on_people = study.against("features", "noisy-accuracy")
+on_people = then_and_now.against("features", "noisy-accuracy")
 on_people = on_people[on_people["noise"].str.startswith("human")]
 on_people = on_people[on_people["method"].isin(["ce", "tv", "kl"])]
 shown = on_people.assign(

@@ -28,41 +28,42 @@ SEED = 0
 
 # %% tags=["fold"]
 try:
-    import fdiv  # noqa: F401
-except ModuleNotFoundError:
+    from fdiv import (
+        DIVERGENCES,
+        Experiment,
+        divergence,
+        estimate_transition,
+        exact,
+        forward_gap,
+        noise,
+        noisy_data,
+        our_accuracies,
+        outputs,
+        paired_difference,
+        paper_accuracies,
+        recipe,
+        titled,
+    )
+except ModuleNotFoundError as error:
     cure = "run  %pip install -e '..[notebooks]'  in a cell and restart the kernel, or start with  make lab"
-    raise ModuleNotFoundError(f"this kernel has no fdiv: {cure}") from None
+    raise ModuleNotFoundError(f"this kernel has no {error.name}: {cure}") from None
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import torch
 
-from fdiv import noise
 from fdiv.course import (
     check_parameters,
     claim,
     curves_figure,
     explore,
     matrix_figure,
+    nb09 as exercises,
     predict,
+    t_editor,
     trained,
 )
-from fdiv.course.exercises import nb09 as exercises
-from fdiv.course.widgets import t_editor
-from fdiv.datasets import noisy_data
-from fdiv.experiments import (
-    Experiment,
-    our_accuracies,
-    paired_difference,
-    paper_accuracies,
-    recipe,
-    titled,
-)
-from fdiv.learning import predict as outputs
-from fdiv.noise import estimate_transition
-from fdiv.theory import DIVERGENCES, divergence, exact
-from fdiv.theory.robustness import forward_gap
 
 check_parameters(MODE=MODE, SEED=SEED)
 DATASET = "digits" if MODE == "quick" else "mnist"

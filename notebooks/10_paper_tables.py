@@ -26,40 +26,42 @@ SEED = 0
 
 # %% tags=["fold"]
 try:
-    import fdiv  # noqa: F401
-except ModuleNotFoundError:
+    from fdiv import (
+        DIVERGENCES,
+        RULES,
+        average_ranks,
+        beside,
+        critical_difference,
+        divergence,
+        exact,
+        friedman,
+        method_title,
+        noise,
+        on_shared_seeds,
+        our_accuracies,
+        our_robustness,
+        paired_difference,
+        shortfalls,
+        titled,
+    )
+except ModuleNotFoundError as error:
     cure = "run  %pip install -e '..[notebooks]'  in a cell and restart the kernel, or start with  make lab"
-    raise ModuleNotFoundError(f"this kernel has no fdiv: {cure}") from None
+    raise ModuleNotFoundError(f"this kernel has no {error.name}: {cure}") from None
 
 import pandas as pd
 import plotly.graph_objects as go
 
-from fdiv import noise
 from fdiv.course import (
     beside_figure,
     check_parameters,
     claim,
     explore,
     line_style,
+    nb10 as exercises,
     predict,
     robustness_figure,
     with_slider,
 )
-from fdiv.course.exercises import nb10 as exercises
-from fdiv.experiments import (
-    average_ranks,
-    beside,
-    critical_difference,
-    friedman,
-    on_shared_seeds,
-    our_accuracies,
-    our_robustness,
-    paired_difference,
-    shortfalls,
-    titled,
-)
-from fdiv.learning import RULES, method_title
-from fdiv.theory import DIVERGENCES, divergence, exact
 
 check_parameters(MODE=MODE, SEED=SEED)
 ours = our_accuracies()

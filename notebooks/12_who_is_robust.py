@@ -26,22 +26,19 @@ SEED = 0
 
 # %% tags=["fold"]
 try:
-    import fdiv  # noqa: F401
-except ModuleNotFoundError:
+    from fdiv import DIVERGENCES, FDivLoss, divergence, exact, noise, robustness
+except ModuleNotFoundError as error:
     cure = "run  %pip install -e '..[notebooks]'  in a cell and restart the kernel, or start with  make lab"
-    raise ModuleNotFoundError(f"this kernel has no fdiv: {cure}") from None
+    raise ModuleNotFoundError(f"this kernel has no {error.name}: {cure}") from None
 
-import itertools
+import warnings
 
 import numpy as np
 import pandas as pd
-import plotly.express as px
 import plotly.graph_objects as go
 import torch
-from plotly.subplots import make_subplots
 from sklearn.datasets import load_digits
 
-from fdiv import FDivLoss, noise
 from fdiv.course import (
     bars_figure,
     check_parameters,
@@ -49,14 +46,13 @@ from fdiv.course import (
     curves_figure,
     explore,
     line_style,
+    nb12 as exercises,
     predict,
     ranges_figure,
     simplex_figure,
+    t_editor,
     with_slider,
 )
-from fdiv.course.exercises import nb12 as exercises
-from fdiv.course.widgets import t_editor
-from fdiv.theory import DIVERGENCES, divergence, exact, robustness
 
 check_parameters(MODE=MODE, SEED=SEED)
 torch.set_default_dtype(torch.float64)
@@ -284,7 +280,9 @@ thin = crowd[:700]
 
 
 def cloud_figure(noise="circle"):
-    figure = make_subplots(1, 2, subplot_titles=["Total variation", "Pearson χ²"])
+    figure = go.Figure().set_subplots(
+        1, 2, subplot_titles=["Total variation", "Pearson χ²"]
+    )
     for column, name in enumerate(("tv", "pearson"), 1):
         x, y = (robustness.values_of(name, t) for t in (thin, thin @ kinds[noise]))
         dots = {"size": 3, "color": line_style(name)["color"]}
@@ -397,8 +395,10 @@ shares = pd.DataFrame(
 )
 colours = {titles[n]: line_style(n)["color"] for n in shares}
 title = "What the noisy winner is guaranteed to keep"
-figure = px.bar(shares.rename(columns=titles), orientation="h", barmode="group", text_auto=".0%",
-                color_discrete_map=colours, title=title, height=620)  # fmt: skip
+figure = shares.rename(columns=titles).plot.barh(
+    backend="plotly", barmode="group", text_auto=".0%",
+    color_discrete_map=colours, title=title, height=620,
+)  # fmt: skip
 figure.update_xaxes(
     tickformat=".0%", range=(0, 1.12), title="share of the best clean D"
 )
@@ -558,8 +558,6 @@ bars_figure(limits, title="The largest majority a loss can bear", x_title="share
 # Why not simply compare the two certain answers, $v = (1, 0)$ and $(0, 1)$? Because a $v$ in between beats both before they change places: that comparison puts every cliff a little too far to the right. `FDivLoss` computes this condition when it is given a prior, for any number of classes, and says so:
 
 # %% tags=["nbval-check-output"]
-import warnings
-
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
     FDivLoss("js", 2, label_prior=[0.9, 0.1])
@@ -830,7 +828,7 @@ exercises.groups_not_boundaries(groups_not_boundaries)
 matrices = [torch.as_tensor(generator.dirichlet([0.5] * 4, size=4)) for _ in range(40)]
 four = robustness.random_classifiers(300, [0.25] * 4, answers=4, seed=SEED)
 inside, tight = [], []
-for T, name in itertools.product(matrices, ("tv", "pearson")):
+for T, name in [(T, name) for T in matrices for name in ("tv", "pearson")]:
     bounds, (low, high) = robustness.guarantee(name, T), range_of(name, four, T)
     inside += [bounds.lowest - 1e-9 < low <= high < bounds.highest + 1e-9]
     for table, bound in (
@@ -970,7 +968,9 @@ claim(
 
 # %% tags=["claim", "nbval-check-output", "fold"]
 renamed = {
-    tuple(names[i] for i in labels) for names in itertools.permutations(range(3))
+    tuple(names[i] for i in labels)
+    for names in np.ndindex(3, 3, 3)
+    if len(set(names)) == 3
 }
 claim(
     "the plug-in's maximisers are the right classifier and its renamings",

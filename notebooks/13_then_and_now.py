@@ -28,31 +28,36 @@ SEED = 0  # the first of five
 
 # %% tags=["fold"]
 try:
-    import fdiv  # noqa: F401
-except ModuleNotFoundError:
+    from fdiv import (
+        METHODS,
+        average_ranks,
+        build_loss,
+        critical_difference,
+        friedman,
+        modern,
+        noisy_data,
+        paired_difference,
+        paper_noise,
+        report,
+        then_and_now as study,
+    )
+except ModuleNotFoundError as error:
     cure = "run  %pip install -e '..[notebooks]'  in a cell and restart the kernel, or start with  make lab"
-    raise ModuleNotFoundError(f"this kernel has no fdiv: {cure}") from None
+    raise ModuleNotFoundError(f"this kernel has no {error.name}: {cure}") from None
 
-import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import torch
 
-from fdiv.course import check_parameters, claim, explore, predict
-from fdiv.course.exercises import nb13 as exercises
-from fdiv.course.ranks import accuracies_figure, ranks_figure
-from fdiv.datasets import noisy_data
-from fdiv.experiments import then_and_now as study
-from fdiv.experiments.report import cell
-from fdiv.experiments.statistics import (
-    average_ranks,
-    critical_difference,
-    friedman,
-    paired_difference,
+from fdiv.course import (
+    accuracies_figure,
+    check_parameters,
+    claim,
+    explore,
+    nb13 as exercises,
+    predict,
+    ranks_figure,
 )
-from fdiv.learning import METHODS, build_loss
-from fdiv.learning.modern import DECISIONS, learned_decision, nature, tolerates
-from fdiv.noise import paper_noise
 
 check_parameters(MODE=MODE, SEED=SEED)
 TITLES = study.TITLES
@@ -112,7 +117,7 @@ explore(curves, loss=LATER, classes=[2, 10])
 # %%
 posterior, prior = [0.45, 0.35, 0.2], torch.tensor([0.6, 0.25, 0.15])
 for name in ("js-pi", "js"):
-    learnt = learned_decision(build_loss(name, 3, label_prior=prior), posterior)
+    learnt = modern.learned_decision(build_loss(name, 3, label_prior=prior), posterior)
     print(f"{TITLES[name]:>16} learns {learnt.round(2)} and answers {learnt.argmax()}")
 
 # %% [markdown]
@@ -166,7 +171,9 @@ def with_prior(name):
 
 
 asked = ("ce", "tv", "ratio", *(name for name in study.NOW if name != "elr"))
-natures = pd.DataFrame([vars(nature(with_prior(name))) for name in asked], index=asked)
+natures = pd.DataFrame(
+    [vars(modern.nature(with_prior(name))) for name in asked], index=asked
+)
 natures.rename(index=TITLES).replace({True: "yes", False: ""})
 
 # %% [markdown]
@@ -183,8 +190,8 @@ noises = ("uniform-low", "uniform-high", "sparse-low", "sparse-high")
 survive = pd.DataFrame(
     {
         noise: {
-            rule: int(tolerates(rule, paper_noise("cifar-10", noise)).sum())
-            for rule in DECISIONS
+            rule: int(modern.tolerates(rule, paper_noise("cifar-10", noise)).sum())
+            for rule in modern.DECISIONS
         }
         for noise in noises
     }
@@ -265,7 +272,7 @@ rows = study.measured().query(
     "budget == 'features' and noise == 'uniform-0.6' and method == 'ce'"
 )
 ce = rows.groupby("decay")[["accuracy_last", "accuracy_noisy_accuracy"]]
-shown = ce.agg(cell).loc[["none", "l2", "l1"]]
+shown = ce.agg(report.cell).loc[["none", "l2", "l1"]]
 shown.set_axis(["last epoch", "chosen on noisy labels"], axis=1)
 
 # %% [markdown]
@@ -466,7 +473,9 @@ for name in ("ce", "tv"):
     )
     live[name] = [study.chosen(one)["last"] for _, one in history.groupby("seed")]
     stored = study.table(part, "last").loc["uniform-0.6", name]
-    print(f"{TITLES[name]}: {100 * np.mean(live[name]):.1f}, stored {stored:.1f}")
+    print(
+        f"{TITLES[name]}: {100 * sum(live[name]) / len(live[name]):.1f}, stored {stored:.1f}"
+    )
 
 # %% [markdown]
 # ## 4 Which would you take?

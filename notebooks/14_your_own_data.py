@@ -26,32 +26,35 @@ SEED = 0
 
 # %% tags=["fold"]
 try:
-    import fdiv  # noqa: F401
-except ModuleNotFoundError:
+    from fdiv import (
+        RobustClassifier,  # noqa: F401 (for an exercise)
+        clean,
+        label_counts,
+        noise,
+        own_data,
+        rank_label_errors,
+    )
+except ModuleNotFoundError as error:
     cure = "run  %pip install -e '..[notebooks]'  in a cell and restart the kernel, or start with  make lab"
-    raise ModuleNotFoundError(f"this kernel has no fdiv: {cure}") from None
+    raise ModuleNotFoundError(f"this kernel has no {error.name}: {cure}") from None
 
 import warnings
 
 import numpy as np
 import pandas as pd
 
-from fdiv import RobustClassifier, clean, noise, rank_label_errors  # noqa: F401
 from fdiv.course import (
+    answers_figure,
     check_parameters,
     claim,
     explore,
     images_figure,
     matrix_figure,
-    predict,
-)
-from fdiv.course.exercises import nb14 as exercises
-from fdiv.course.own_figures import (
-    answers_figure,
+    nb14 as exercises,
     precision_and_recall,
+    predict,
     threshold_figure,
 )
-from fdiv.experiments import label_counts, own_data
 
 check_parameters(MODE=MODE, SEED=SEED)
 

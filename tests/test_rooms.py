@@ -2,10 +2,15 @@
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+import fdiv
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("theory", "noise", "datasets", "learning", "experiments", "course")
@@ -17,7 +22,7 @@ def imported(path: Path) -> list[tuple[int, str]]:
     """Every name of fdiv that a file takes, with the line: at the top, in a function, for types alone.
 
     An import may also be relative, be spelt as the name of a module in a string (for ``import_module`` or
-    ``lazily``), be an attribute (``fdiv.course``), or take what ``fdiv`` itself passes on from a room.
+    ``lazily``), be an attribute (``fdiv.course``), or take what ``fdiv`` itself passes on.
     """
     inside = path.relative_to(ROOT).parent.parts if path.is_relative_to(ROOT) else ()
     tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -44,17 +49,12 @@ def named(tree: ast.Module, package: tuple[str, ...]) -> Iterator[tuple[int, str
 
 
 def home(name: str) -> str:
-    """Where a name really lies that ``fdiv`` passes on: fdiv.claim is fdiv.course.lesson.claim."""
+    """Where a name really lies that ``fdiv`` passes on: fdiv.claim is fdiv.course.claim."""
     return PASSED_ON.get(name, name)
 
 
-def passed_on() -> dict[str, str]:
-    tree = ast.parse((ROOT / "fdiv" / "__init__.py").read_text(encoding="utf-8"))
-    taken = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-    return {f"fdiv.{one.name}": f"{node.module}.{one.name}" for node in taken for one in node.names}
-
-
-PASSED_ON = passed_on()
+PUBLIC = {room: import_module(f"fdiv.{room}").__all__ for room in ROOMS}
+PASSED_ON = {f"fdiv.{name}": f"fdiv.{room}.{name}" for room in ROOMS for name in PUBLIC[room]}
 
 
 def to_the_right(path: Path, room: str) -> list[str]:
@@ -77,6 +77,16 @@ def test_nobody_imports_to_the_right(room):
 @pytest.mark.parametrize("name", FOUNDATION)
 def test_the_foundation_imports_no_room(name):
     assert to_the_right(ROOT / "fdiv" / f"{name}.py", "foundation") == []
+
+
+def test_a_public_name_means_one_thing():
+    """Also for who writes ``from fdiv import name``: no two rooms make the same name public."""
+    names = [name for room in ROOMS for name in PUBLIC[room]]
+    assert [name for name, count in Counter(names).items() if count > 1] == []
+    assert [name for name in names if find_spec(f"fdiv.{name}")] == []
+    for room in ROOMS:
+        for name in PUBLIC[room]:
+            assert getattr(fdiv, name) is getattr(import_module(f"fdiv.{room}"), name)
 
 
 def test_every_module_lies_in_a_room_or_is_foundation():
@@ -105,7 +115,8 @@ def test_an_import_to_the_right_is_named(tmp_path, monkeypatch, line):
     wrong.parent.mkdir(parents=True)
     wrong.write_text(f'def f():\n    {line}\n    "fdiv.course.claim is only named here"')
     monkeypatch.setattr(f"{__name__}.ROOT", tmp_path)
-    assert "wrong.py:2 (noise) imports fdiv.course.lesson.claim" in to_the_right(wrong, "noise")
+    named = [fault.replace(".lesson", "") for fault in to_the_right(wrong, "noise")]
+    assert "wrong.py:2 (noise) imports fdiv.course.claim" in named
     assert to_the_right(wrong, "course") == []
 
 

@@ -7,6 +7,7 @@ __getattr__, __dir__, __all__ = lazily(
     {
         "lesson": ("ClaimError", "check_parameters", "claim", "seed_everything", "show_environment"),
         "prediction": ("Prediction", "predict"),
+        "exercises": tuple(f"nb{number:02}" for number in range(15)),
         "errata": ("errata_table", "kind_of", "tex"),
         "controls": ("LiveFigure", "explore"),
         "runs": ("kept_folder", "log_epoch", "trained", "watched", "watched_together"),
@@ -26,5 +27,8 @@ __getattr__, __dir__, __all__ = lazily(
             "simplex_figure",
             "with_slider",
         ),
+        "own_figures": ("answers_figure", "precision_and_recall", "threshold_figure"),
+        "ranks": ("accuracies_figure", "ranks_figure"),
+        "widgets": ("classifier_plane", "memorisation_machine", "t_editor"),
     },
 )

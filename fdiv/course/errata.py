@@ -6,6 +6,7 @@ import html
 import re
 
 import pandas as pd
+from IPython.display import HTML
 
 __all__ = ["errata_table", "kind_of", "tex"]
 
@@ -92,13 +93,13 @@ def kind_of(item: str) -> str:
     return "noise" if re.search(r"matrices|noise", item) else "theory"
 
 
-def errata_table(listed: pd.DataFrame) -> str:
+def errata_table(listed: pd.DataFrame) -> HTML:
     """Return the list of errata as HTML, with buttons that choose what is shown; it needs no script.
 
     listed: the columns item, where, verdict, printed and corrected, as of ``fdiv.experiments.errata``.
 
     >>> row = {"item": "Theorem 4", "where": "§3", "verdict": "holds", "printed": "D_f", "corrected": ""}
-    >>> errata_table(pd.DataFrame([row])).count("<tr")
+    >>> errata_table(pd.DataFrame([row])).data.count("<tr")
     2
     """
     kinds = [kind_of(item) for item in listed["item"]]
@@ -110,7 +111,7 @@ def errata_table(listed: pd.DataFrame) -> str:
     )
     head = "".join(f'<th scope="col">{name}</th>' for name in ("item", "verdict", "printed", "what holds"))
     by_verdict = _buttons("verdict", {str(n): verdict for n, verdict in enumerate(VERDICTS)})
-    return (
+    return HTML(
         f"<style>{_style()}</style>"
         f'<div class="errata">{by_verdict}{_buttons("kind", KINDS)}'
         f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"

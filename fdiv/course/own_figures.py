@@ -28,7 +28,11 @@ def precision_and_recall(suspicion: np.ndarray, wrong: np.ndarray, threshold: fl
 
 
 def threshold_figure(suspicion: np.ndarray, wrong: np.ndarray, threshold: float) -> go.Figure:
-    """Return the suspicions of right and of wrong labels, cut by a threshold, with precision and recall."""
+    """Return the suspicions of right and of wrong labels, cut by a threshold, with precision and recall.
+
+    >>> threshold_figure(np.array([0.9, 0.8, 0.1]), np.array([True, False, True]), 0.5).layout.title.text
+    '2 flagged: precision 50%, recall 50%'
+    """
     parts = {"right": (suspicion[~wrong], RIGHT), "wrong": (suspicion[wrong], WRONG)}
     figure, tallest = go.Figure(), 1
     for name, (part, colour) in parts.items():
@@ -55,6 +59,10 @@ def answers_figure(scores: pd.DataFrame, names: Mapping[str, str], *, title: str
     """Return one group of bars per case, one bar per answer, with the spread over seeds.
 
     scores: columns ``case``, ``method`` and ``accuracy``, a row for each run.
+
+    >>> scores = pd.DataFrame({"case": ["wine", "wine"], "method": ["tv", "tv"], "accuracy": [0.9, 0.8]})
+    >>> answers_figure(scores, {"tv": "total variation"}, title="Wine").data[0].text
+    ('85%',)
     """
     figure = go.Figure()
     for method, label in names.items():

@@ -18,6 +18,9 @@ def accuracies_figure(
 
     values: the accuracy of each method, by its title.
     highlight: a colour for some of the titles; the others are grey.
+
+    >>> accuracies_figure({"TV": 85.4, "CE": 80.2}, title="Accuracy").data[0].y
+    ('CE', 'TV')
     """
     ordered, colours = sorted(values.items(), key=lambda item: item[1]), highlight or {}
     bars = go.Bar(
@@ -48,6 +51,9 @@ def ranks_figure(
     ranks: the average rank of each method, by its title.
     critical: by how much two average ranks must differ.
     highlight: a colour for some of the titles.
+
+    >>> ranks_figure({"CE": 1.9, "TV": 1.1}, 0.5, title="Ranks").data[0].y
+    ('TV', 'CE')
     """
     ordered = sorted(ranks.items(), key=lambda item: item[1])
     best, colours = ordered[0][1], highlight or {}

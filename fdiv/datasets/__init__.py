@@ -19,7 +19,7 @@ from fdiv.datasets.catalogue import (
     mnist,
     paired_digits,
 )
-from fdiv.datasets.clothing import CLOTHES, clothing1m
+from fdiv.datasets.clothing import CLOTHING1M_CLASSES, clothing1m
 from fdiv.datasets.dataset import Dataset, NoisySplit
 from fdiv.datasets.features import image_features
 from fdiv.datasets.human import HUMAN, human_labels
@@ -31,7 +31,7 @@ from fdiv.files import cache_folder
 
 __all__ = [
     "CATALOGUE",
-    "CLOTHES",
+    "CLOTHING1M_CLASSES",
     "HUMAN",
     "BrokenImage",
     "Dataset",

@@ -20,7 +20,7 @@ from fdiv.datasets.mirrors import DatasetMissing
 from fdiv.files import cache_folder, folder_named_by
 from fdiv.names import choose
 
-CLOTHES = (
+CLOTHING1M_CLASSES = (
     "T-Shirt",
     "Shirt",
     "Knitwear",
@@ -73,7 +73,7 @@ def clothing1m(folder: str | Path | None = None, subset: str = "balanced", seed:
     (train, train_labels), (validation, validation_labels), (test, test_labels) = parts.values()
     return NoisySplit(
         name="clothing1m",
-        num_classes=len(CLOTHES),
+        num_classes=len(CLOTHING1M_CLASSES),
         train_images=train,
         train_labels=train_labels,
         train_clean_labels=None,
@@ -102,14 +102,14 @@ def _dataset_folder(folder: str | Path | None) -> Path:
 def _read_labels(path: Path) -> dict[str, int]:
     """Return the label of each key, from lines of a key and a number."""
     labels: dict[str, int] = {}
-    valid = {str(label): label for label in range(len(CLOTHES))}
+    valid = {str(label): label for label in range(len(CLOTHING1M_CLASSES))}
     for number, line in _lines(path):
         key, _, label = line.rpartition(" ")
         if not key.strip():
             raise ValueError(f"{path}, line {number}: {line!r} is not a path and a label")
         if label not in valid:
             raise ValueError(
-                f"{path}, line {number}: the label {label!r} is not a number from 0 to {len(CLOTHES) - 1}"
+                f"{path}, line {number}: the label {label!r} is not a number from 0 to {len(valid) - 1}"
             )
         if labels.setdefault(key.rstrip(), valid[label]) != valid[label]:
             raise ValueError(
@@ -153,10 +153,10 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 def _balanced(labels: Tensor, seed: int) -> Tensor:
     """Return the indices of as many examples of every class as the smallest class has, in their order."""
-    members = [np.flatnonzero(labels == label) for label in range(len(CLOTHES))]
+    members = [np.flatnonzero(labels == label) for label in range(len(CLOTHING1M_CLASSES))]
     count = min(map(len, members))
     if not count:
-        empty = CLOTHES[min(range(len(CLOTHES)), key=lambda label: len(members[label]))]
+        empty = CLOTHING1M_CLASSES[min(range(len(CLOTHING1M_CLASSES)), key=lambda label: len(members[label]))]
         raise ValueError(
             f"no noisy training label is {empty}, so there is no balanced subset: choose subset='all'"
         )

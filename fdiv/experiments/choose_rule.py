@@ -18,7 +18,7 @@ from fdiv.datasets.tables import OTHER_TABLES
 from fdiv.experiments.own_tables import NOISES, noisy_table
 from fdiv.experiments.study import Study
 from fdiv.learning.estimator import RobustClassifier, raised
-from fdiv.learning.recommend import CANDIDATES, CONCENTRATED, look
+from fdiv.learning.recommendation import CANDIDATES, CONCENTRATED, look
 
 __all__ = ["AUTO_RULES", "FLOORS", "STUDY", "compared", "measured"]
 

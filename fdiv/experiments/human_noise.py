@@ -15,7 +15,7 @@ from torch import Tensor
 from fdiv import noise
 from fdiv.datasets import HUMAN, human_labels, load
 from fdiv.experiments.study import Study
-from fdiv.learning.recommend import foreseen_flips
+from fdiv.learning.recommendation import foreseen_flips
 
 __all__ = ["STUDY", "coarse", "flip_auroc", "majority_wrong", "measure", "measured", "measured_T"]
 

@@ -23,7 +23,7 @@ from fdiv.datasets.tables import TABLES, Table
 from fdiv.experiments.study import Study
 from fdiv.learning.columns import Columns
 from fdiv.learning.estimator import RobustClassifier
-from fdiv.learning.recommend import CANDIDATES
+from fdiv.learning.recommendation import CANDIDATES
 
 __all__ = ["NOISES", "STUDY", "measured", "noisy_table", "one_way", "summary"]
 

@@ -43,9 +43,14 @@ VARIANTS = {
     "long": "three times the epochs of MODE laptop, long enough to memorise",
     "averaged": "judged by a running mean of its weights, as a strong cross-entropy is",
     "sam": "sharpness-aware steps, which need twice the time",
+    "shifted": "every picture shifted at random, where the recipe leaves pictures as they are",
 }
 LONGER = 3  # of the variant "long"
-CHANGES: dict[str, dict[str, Any]] = {"averaged": {"average": 0.999}, "sam": {"sharpness": 0.05}}
+CHANGES: dict[str, dict[str, Any]] = {
+    "averaged": {"average": 0.999},
+    "sam": {"sharpness": 0.05},
+    "shifted": {"augment": "shift"},
+}
 
 # ------------------------------------------------------------------ MNIST and Fashion-MNIST
 
@@ -465,7 +470,8 @@ def recipe(
         random weights it can lose a class; "forward" starts from Pearson on logits, or from cross-entropy on
         CIFAR in MODE laptop; "paper" is trained as the paper does.
     variant: a name of ``VARIANTS``; "authors-code" is for divergences in MODE paper, "long" for MODE laptop.
-        "averaged" and "sam" are for every method and MODE, their warm-up aside.
+        "averaged" and "sam" are for every method and MODE, their warm-up aside, and so is "shifted" for
+        recipes without an augmentation. GJS needs one.
     clean: whether the labels are clean, for which the paper has schedules of its own (MODE paper only).
 
     >>> recipe("mnist", "tv", "paper").schedule
@@ -481,12 +487,20 @@ def recipe(
         ]
     if variant == "long" and mode != "laptop":
         raise ValueError(f"variant {variant!r} concerns only MODE 'laptop', not {mode!r}")
-    base = _ordinary(entry, row.recipe, mode, correction, clean)
+    one = _ordinary(entry, row.recipe, mode, correction, clean)
     if variant == "long":
-        return _throughout(base, _longer)
-    if variant == "paper":
-        return base
-    return replace(base, **CHANGES[variant], source=f"{base.source}; {VARIANTS[variant]}")
+        one = _throughout(one, _longer)
+    elif variant == "shifted" and (one.augment != "none" or one.model == FEATURES.model):
+        what = "features, not pictures" if one.model == FEATURES.model else f"augmented by {one.augment!r}"
+        raise ValueError(f"variant 'shifted' is for pictures as they are, but {entry.name} is {what} here")
+    elif variant != "paper":
+        one = replace(one, **CHANGES[variant], source=f"{one.source}; {VARIANTS[variant]}")
+    if row.two_views and one.augment == "none":
+        raise ValueError(
+            f"method {row.name!r} compares two views of a picture, but {entry.name} is trained on one in MODE"
+            f" {mode!r}: choose variant 'shifted', which is for pictures"
+        )
+    return one
 
 
 def _ordinary(entry: Entry, family: str, mode: Mode, correction: str, clean: bool) -> Recipe:

@@ -9,6 +9,9 @@ of one core: the networks of all seeds are trained side by side as one stack of 
 adds it to data/results/then_and_now.csv with its provenance, all seeds of a method together, noise by noise.
 ``measured()`` reads the file, ``table()`` averages it, ``against()`` adds spread, seeds and paired intervals.
 
+Two more budgets ask about training and not about the loss: with ``views`` a step sees two views of every
+example, which GJS compares and all others average over, and with ``sharpness`` it is one of SAM.
+
 Every update is that of Adam, which does not see the scale of a loss; decay is applied to the weights by
 itself and not through Adam, so that it is as strong for a loss of large values as for one of small values.
 """
@@ -30,11 +33,13 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from fdiv.datasets import NoisySplit, noisy_data
+from fdiv.datasets import NoisySplit, cifar10, image_features, noisy_data
+from fdiv.datasets.features import principal
 from fdiv.experiments.results import accuracy_column, our_accuracies
 from fdiv.experiments.statistics import paired_difference
 from fdiv.experiments.study import Study
 from fdiv.learning import runs
+from fdiv.learning.augment import mirror
 from fdiv.learning.methods import METHODS, build_loss, paper_methods
 from fdiv.learning.modern import label_wave
 from fdiv.learning.training import label_shares
@@ -57,6 +62,7 @@ __all__ = [
     "Budget",
     "Cell",
     "against",
+    "all_views",
     "chosen",
     "compare",
     "conclusions",
@@ -80,7 +86,7 @@ TITLES = {name: row.title for name, row in METHODS.items()} | {
     FORWARD: "KL, forward correction",
 }
 THEN = ("ce", STRONG, "ratio", "pl", "tv", "kl")
-NOW = tuple(name for name, row in METHODS.items() if row.group == "modern")
+NOW = tuple(name for name, row in METHODS.items() if row.group == "modern" and not row.two_views)
 OURS = ("ratio", "pearson-logit", "plugin", FORWARD)
 CROSSED = ("ce", "tv", "gce", "nce-rce", "anl-ce", "jal-ce", "elr")
 PAPER_NOISES = ("uniform-low", "uniform-high", "sparse-low", "sparse-high", "random-0.5", "random-0.7")
@@ -94,6 +100,8 @@ HUMAN_NOISES = ("human-aggregate", "human-random-1", "human-worse")
 IMAGES, IMAGE_NOISES = ("mnist", "fashion-mnist"), ("uniform-high", "random-0.7", "sparse-high")
 IMAGE_METHODS = ("ce", "ratio", "pl", "tv", "js", "kl", *NOW)
 CROSSED_NOISES = ("uniform-0.4", "uniform-0.6", "asymmetric-0.4", "human-worse")
+TWO_VIEWS = ("ce", "tv", "gce", "js-pi", "gjs")
+SHARP = ("ce", "tv", "gce", "js-pi")
 AVERAGE = 0.99  # of the running mean of the weights that a strong cross-entropy is judged by
 START = 0.25  # share of the epochs for which some methods are preceded by another one
 WARMED = {"dmi": "ce", "plugin": "ratio", FORWARD: "pearson-logit"}
@@ -109,6 +117,9 @@ class Budget:
     hidden: the width of the hidden layer; 0 is a linear head, without one.
     epochs, batch, rate: of Adam.
     falls: whether the rate falls evenly to zero; Label Wave was published for one that does not.
+    views: whether a step sees two views of each example, see ``all_views``; validation and test data are as
+        they are.
+    sharpness: SAM's rho, see ``modern.sharpness_aware``; each step then takes two gradients.
 
     >>> BUDGETS["digits"].epochs
     40
@@ -122,18 +133,23 @@ class Budget:
     batch: int
     rate: float
     falls: bool = True
+    views: bool = False
+    sharpness: float = 0.0
 
 
 _FEATURES = Budget(
     dataset="cifar-10-features", train=5000, validation=1250, hidden=64, epochs=16, batch=200, rate=3e-3
 )
+_DIGITS = Budget(dataset="digits", train=1000, validation=297, hidden=128, epochs=40, batch=100, rate=3e-3)
 BUDGETS = {
-    "digits": Budget(
-        dataset="digits", train=1000, validation=297, hidden=128, epochs=40, batch=100, rate=3e-3
-    ),
+    "digits": _DIGITS,
     "features": _FEATURES,
     "linear": replace(_FEATURES, hidden=0),
     "steady": replace(_FEATURES, rate=1.5e-3, falls=False),  # as many steps of the same mean length
+    "views": replace(_FEATURES, views=True),
+    "digits-views": replace(_DIGITS, views=True),
+    "sam": replace(_FEATURES, sharpness=0.05),  # the default of its paper
+    "sam-far": replace(_FEATURES, sharpness=0.5),
 }
 
 
@@ -183,6 +199,10 @@ PARTS: dict[str, list[Cell]] = {
     "features": _cells("features", (*FIELD_NOISES, *HUMAN_NOISES), (*THEN, *NOW)),
     "decay": _cells("features", CROSSED_NOISES, CROSSED, ("none", "l1")),
     "steady": _cells("steady", CROSSED_NOISES, CROSSED),
+    "views": _cells("views", (*FIELD_NOISES, *HUMAN_NOISES), TWO_VIEWS),
+    "digits-views": _cells("digits-views", FIELD_NOISES, TWO_VIEWS),
+    "sam": _cells("sam", CROSSED_NOISES, SHARP),
+    "sam-far": _cells("sam-far", CROSSED_NOISES, SHARP),
     "paper": _cells("features", (*PAPER_NOISES, *HUMAN_NOISES), (*paper_methods(), *OURS)),
     "paper-linear": _cells("linear", (*PAPER_NOISES, *HUMAN_NOISES), (*paper_methods(), *OURS)),
 }
@@ -236,6 +256,30 @@ class Stack:
         """Return 0 .. count - 1 in an order of its own for each seed."""
         return torch.stack([torch.randperm(count, generator=draw) for draw in self.draws])
 
+    def two_of(self, count: int, index: Tensor) -> tuple[Tensor, Tensor]:
+        """Return for each example of ``index`` (seeds, n) two different numbers of 0 .. count - 1."""
+        n = index.shape[1]
+        first = torch.stack([torch.randint(count, (n,), generator=draw) for draw in self.draws])
+        step = torch.stack([torch.randint(1, count, (n,), generator=draw) for draw in self.draws])
+        return first, (first + step) % count
+
+    @torch.no_grad()
+    def uphill(self, rho: float) -> list[Tensor]:
+        """Move each network by ``rho`` along its own gradient; return the weights as they were."""
+        squares = torch.stack([weight.grad.square().sum((1, 2)) for weight in self.weights])
+        step = rho / squares.sum(0).sqrt().clamp(min=1e-12)
+        before = [weight.detach().clone() for weight in self.weights]
+        for weight in self.weights:
+            weight.add_(step[:, None, None] * weight.grad)
+            weight.grad = None
+        return before
+
+    @torch.no_grad()
+    def back(self, before: list[Tensor]) -> None:
+        """Give the weights the values that ``uphill`` returned; their gradients stay."""
+        for weight, old in zip(self.weights, before, strict=True):
+            weight.copy_(old)
+
     @torch.no_grad()
     def shrink(self, decay: Decay, rate: float) -> None:
         """Pull the matrices, not the shifts, towards zero."""
@@ -287,6 +331,7 @@ def compare(
     count, steps = len(labels), max(1, len(labels) // budget.batch)
     flipped = None if split.train_clean_labels is None else labels != split.train_clean_labels[:count]
     before, mean, rows = None, None, []
+    views = all_views(x, budget.dataset) if budget.views else x[None]
     best, kept = (
         torch.full((len(stack.seeds),), -1.0),
         torch.empty(len(stack.seeds), count, split.num_classes),
@@ -299,9 +344,15 @@ def compare(
             rate = budget.rate * (1 - (epoch + step / steps) / budget.epochs * budget.falls)
             optimiser.param_groups[0]["lr"] = rate
             index = order[:, step * budget.batch : (step + 1) * budget.batch]
-            value = present(stack.logits(x[index]), labels[index], index)
+            which = stack.two_of(len(views), index) if budget.views else (torch.zeros_like(index),)
             optimiser.zero_grad(set_to_none=True)
-            value.backward()
+            for sharp in (True, False) if budget.sharpness else (False,):
+                seen = [stack.logits(views[view, index]) for view in which]
+                present(seen, labels[index], index).backward()
+                if sharp:
+                    uphill_from = stack.uphill(budget.sharpness)
+            if budget.sharpness:
+                stack.back(uphill_from)
             optimiser.step()
             stack.shrink(pull, rate)
             if strong:
@@ -326,6 +377,37 @@ def compare(
             }
         )
     return pd.concat(map(pd.DataFrame, rows), ignore_index=True).sort_values(["seed", "epoch"]), kept
+
+
+def all_views(x: Tensor, dataset: str) -> Tensor:
+    """Return the views (count, n, d) of the first training examples of a dataset, ``x`` itself the first.
+
+    Those of a digit are itself and eight others, moved by half of its large pixels. Those of a feature are
+    two, of the photograph and of its mirror image, in the same principal directions.
+
+    >>> all_views(torch.rand(5, 64), "digits").shape
+    torch.Size([9, 5, 64])
+    """
+    if dataset == "digits":
+        framed = torch.nn.functional.pad(x.view(-1, 8, 8), (1,) * 4)
+        moves = product((0, 1, -1), (0, 1, -1))
+        moved = [_half_a_pixel(_half_a_pixel(framed, down, 1), across, 2) for down, across in moves]
+        return torch.stack([one[:, 1:-1, 1:-1].flatten(1) for one in moved])
+    if dataset != "cifar-10-features":
+        raise ValueError(f"{dataset} has no views here: choose digits or cifar-10-features")
+    return torch.stack([x, _mirrored(*x.shape)])
+
+
+def _half_a_pixel(images: Tensor, way: int, axis: int) -> Tensor:
+    return (images + images.roll(way, axis)) / 2
+
+
+@lru_cache(1)
+def _mirrored(count: int, components: int) -> Tensor:
+    """Return the features of the first photographs of CIFAR-10, each of them mirrored."""
+    pictures = cifar10().train_images
+    told = (image_features(part) for part in (pictures, mirror(pictures[:count])))
+    return principal(*told, components=components)[1]
 
 
 def chosen(history: pd.DataFrame) -> dict[str, float]:
@@ -378,8 +460,17 @@ class _Losses:
             loss.set_epoch(epoch, epochs)
             loss.train()
 
-    def __call__(self, logits: Tensor, labels: Tensor, index: Tensor) -> Tensor:
-        """Return the sum over the seeds, each of which has weights of its own and so its own gradient."""
+    def __call__(self, views: Sequence[Tensor], labels: Tensor, index: Tensor) -> Tensor:
+        """Return the sum over the seeds, each of which has weights of its own and so its own gradient.
+
+        views: logits (seeds, n, K) of one view or of two. A loss that does not compare them takes their mean.
+        """
+        if getattr(self.losses[0], "needs_view", False):
+            z, view = (one.flatten(0, 1) for one in views)
+            return self.seeds * self.losses[0](z, labels.flatten(), view_logits=view)
+        return torch.stack([self._of_view(logits, labels, index) for logits in views]).mean()
+
+    def _of_view(self, logits: Tensor, labels: Tensor, index: Tensor) -> Tensor:
         if self.alone:
             return torch.stack([f(z, y) for f, z, y in zip(self.losses, logits, labels, strict=True)]).sum()
         more = {}

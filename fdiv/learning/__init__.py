@@ -1,5 +1,8 @@
 """Learning: the losses, one row per method, the networks, the training loop, and which labels look wrong."""
 
+from typing import TYPE_CHECKING
+
+from fdiv.learning import modern
 from fdiv.learning.label_errors import LabelErrors, rank_label_errors
 from fdiv.learning.losses import (
     DMI,
@@ -14,7 +17,13 @@ from fdiv.learning.methods import CORRECTIONS, METHODS, Method, build_loss, meth
 from fdiv.learning.models import MODELS, build_model
 from fdiv.learning.recipe import Recipe
 from fdiv.learning.runs import ORACLE, RULES, Run
-from fdiv.learning.training import TrainingFailed, fit, label_shares, normalise, predict, train
+from fdiv.learning.training import TrainingFailed, fit, label_shares, normalise, outputs, train
+from fdiv.names import lazily
+
+if TYPE_CHECKING:
+    from fdiv.learning.cleaning import clean
+    from fdiv.learning.estimator import RobustClassifier
+    from fdiv.learning.recommendation import recommend
 
 __all__ = [
     "CORRECTIONS",
@@ -32,16 +41,26 @@ __all__ = [
     "NoisyLabelLoss",
     "PeerLoss",
     "Recipe",
+    "RobustClassifier",
     "Run",
     "TrainingFailed",
     "build_loss",
     "build_model",
+    "clean",
     "fit",
     "label_shares",
     "method_title",
+    "modern",
     "normalise",
+    "outputs",
     "paper_methods",
-    "predict",
     "rank_label_errors",
+    "recommend",
     "train",
 ]
+
+# What needs scikit-learn, which takes a moment to import.
+__getattr__, _, _ = lazily(
+    __name__,
+    {"cleaning": ("clean",), "estimator": ("RobustClassifier",), "recommendation": ("recommend",)},
+)

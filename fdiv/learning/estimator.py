@@ -41,7 +41,7 @@ from fdiv.learning.checks import is_singular
 from fdiv.learning.columns import LARGEST, Columns, take
 from fdiv.learning.losses import CrossEntropy, NoisyLabelLoss
 from fdiv.learning.methods import CORRECTIONS, METHODS, build_loss, needs_transition
-from fdiv.learning.recommend import UNBALANCED, advise, look
+from fdiv.learning.recommendation import UNBALANCED, advise, look
 from fdiv.names import choose
 from fdiv.theory.robustness import largest_safe_gap
 
@@ -254,6 +254,11 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
             )
         else:
             method = self.loss if isinstance(self.loss, nn.Module) else METHODS.name_of(self.loss)
+            if isinstance(method, str) and METHODS[method].two_views:
+                raise ValueError(
+                    f"loss {method!r} compares two views of a picture, which a row of a table has not: choose"
+                    " another, such as 'js-pi'"
+                )
             self.chosen_ = method if isinstance(method, str) else type(method).__name__
             correction = choose("correction", self.correction, CORRECTIONS)
             if correction != "none" and not isinstance(method, str):

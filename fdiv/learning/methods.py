@@ -62,6 +62,7 @@ class Method:
     group: "baseline" (of the paper), "divergence", "ours" or "modern" (after the paper).
     recipe: the family of recipes that it follows, see ``fdiv.experiments.recipes``.
     build: makes the loss from ``Ingredients``.
+    two_views: whether it compares two views of each picture, and so needs a recipe with an augmentation.
     estimate: how T is estimated for a method that needs one: "anchor", as Patrini et al. do, or
         "anchor-count"; None for a method that needs no T (unless it is corrected).
 
@@ -75,6 +76,7 @@ class Method:
     group: Literal["baseline", "divergence", "ours", "modern"] = "ours"
     recipe: str = "df"
     estimate: Literal["anchor", "anchor-count"] | None = None
+    two_views: bool = False
     colour: str = "#999999"
     dash: str = "longdash"
     aliases: tuple[str, ...] = ()
@@ -198,7 +200,7 @@ METHODS: Registry[Method] = _Methods(
             colour="#66A61E",
             aliases=("plug-in",),
         ),
-        *(Method(**row) for row in MODERN if row["name"] != "gjs"),  # which needs two views of an image
+        *(Method(**row) for row in MODERN),
     ),
 )
 

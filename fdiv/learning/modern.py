@@ -881,5 +881,6 @@ _ROWS: tuple[tuple[str, str, str, str, tuple[str, ...], Callable[[Any], NoisyLab
 )
 _FIELDS = ("name", "title", "colour", "dash", "aliases", "build")
 MODERN: tuple[dict[str, Any], ...] = tuple(
-    dict(zip(_FIELDS, row, strict=True)) | {"group": "modern", "recipe": "ce"} for row in _ROWS
+    dict(zip(_FIELDS, row, strict=True)) | {"group": "modern", "recipe": "ce", "two_views": row[0] == "gjs"}
+    for row in _ROWS
 )

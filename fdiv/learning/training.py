@@ -45,7 +45,7 @@ from fdiv.learning.runs import ORACLE, RULES, Run, State, read_state
 from fdiv.names import choose
 from fdiv.noise.estimate import estimate_transition
 
-__all__ = ["ORACLE", "RULES", "Run", "TrainingFailed", "fit", "predict", "train"]
+__all__ = ["ORACLE", "RULES", "Run", "TrainingFailed", "fit", "outputs", "train"]
 
 EVALUATION_BATCH = 500  # 1000 images of MNIST do not fit a core's cache: half as fast
 STREAMED_BATCH = 250  # of images as large as Clothing1M's
@@ -134,7 +134,7 @@ def _shared_stage(
 
 def _estimate(model: nn.Module, split: NoisySplit, recipe: Recipe, how: str) -> np.ndarray:
     """Return T as estimated from the posteriors of a network trained on the noisy labels."""
-    posteriors = _predict_together(model, split.train_images, recipe).softmax(1)
+    posteriors = _outputs_together(model, split.train_images, recipe).softmax(1)
     percentile = 97 if split.num_classes <= 33 else None  # above, less than a class would be left
     labels = None if how == "anchor" else split.train_labels
     return estimate_transition(posteriors, labels, method=how, percentile=percentile, bootstrap=0).T
@@ -358,9 +358,9 @@ class _Session:
         """Return the row of the history for this epoch."""
         data, flipped = self.data, self.flipped
         self.loss.eval()
-        validation = self.predict(data.validation_images)
-        test = self.predict(data.test_images)
-        memory = self.predict(data.train_images[flipped])
+        validation = self.outputs(data.validation_images)
+        test = self.outputs(data.test_images)
+        memory = self.outputs(data.train_images[flipped])
         return {
             "validation_objective": self.loss.objective(validation, data.validation_labels).item(),
             "validation_accuracy": _agreement(validation, data.validation_labels),
@@ -374,9 +374,9 @@ class _Session:
         """The network that is evaluated and kept: the one in training, or the mean of its weights."""
         return self.model if self.mean is None else self.mean.module
 
-    def predict(self, images: Images) -> Tensor:
+    def outputs(self, images: Images) -> Tensor:
         """The logits of the present model, computed by all processes."""
-        return _predict_together(self.judged, images, self.recipe, self.workers)
+        return _outputs_together(self.judged, images, self.recipe, self.workers)
 
     def keep(self) -> None:
         """Copy the weights for every rule that would choose this epoch so far."""
@@ -429,17 +429,17 @@ class _Session:
         """The run as a value, its model ready to predict."""
         run = Run(self.judged.eval(), pd.DataFrame(self.history), self.weights)
         run.use("noisy-objective")
-        validation = self.predict(self.data.validation_images)
+        validation = self.outputs(self.data.validation_images)
         return replace(run, diagnosis=tuple(self.loss.diagnose(validation, self.data.validation_labels)))
 
 
-def predict(model: nn.Module, images: Images, recipe: Recipe, workers: int | None = None) -> Tensor:
+def outputs(model: nn.Module, images: Images, recipe: Recipe, workers: int | None = None) -> Tensor:
     """The logits of ``model`` in evaluation mode, in large batches and without a trace of gradients.
 
     workers: how many processes decode images that stay on the disk; by default ``default_workers()``.
 
     >>> model = build_model("small-net", torch.empty(0, 1, 8, 8), 10)
-    >>> predict(model, torch.rand(3, 1, 8, 8), Recipe(model="small-net", schedule=((1, 1e-3),))).shape
+    >>> outputs(model, torch.rand(3, 1, 8, 8), Recipe(model="small-net", schedule=((1, 1e-3),))).shape
     torch.Size([3, 10])
     """
     was_training, change = model.training, AUGMENTATIONS[recipe.augment].test
@@ -465,12 +465,12 @@ def _parts(images: Images, device: torch.device, workers: int | None) -> Iterato
         yield from images.batches(batches, workers, pin_memory=device.type == "cuda")
 
 
-def _predict_together(model: nn.Module, images: Images, recipe: Recipe, workers: int | None = None) -> Tensor:
-    """``predict``, of which each process does its part and gets the whole."""
+def _outputs_together(model: nn.Module, images: Images, recipe: Recipe, workers: int | None = None) -> Tensor:
+    """``outputs``, of which each process does its part and gets the whole."""
     everyone, count = world(), len(images)
     if everyone.size == 1 or count < everyone.size:
-        return predict(model, images, recipe, workers)
-    return everyone.whole(predict(model, images[everyone.part(count)], recipe, workers), count)
+        return outputs(model, images, recipe, workers)
+    return everyone.whole(outputs(model, images[everyone.part(count)], recipe, workers), count)
 
 
 def normalise(images: Tensor, recipe: Recipe) -> Tensor:

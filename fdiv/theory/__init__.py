@@ -5,4 +5,4 @@ from fdiv.theory.divergences import *  # noqa: F403
 from fdiv.theory.exact import *  # noqa: F403
 from fdiv.theory.robustness import *  # noqa: F403
 
-__all__ = [*divergences.__all__, *exact.__all__, *robustness.__all__]
+__all__ = ["exact", "robustness", *divergences.__all__, *exact.__all__, *robustness.__all__]

@@ -10,14 +10,14 @@ from fdiv.experiments import errata
 
 def test_every_row_stands_in_the_table_with_its_verdict_and_kind():
     listed = errata()
-    rows = re.findall(r'<tr data-verdict="(\d)" data-kind="(\w+)">', errata_table(listed))
+    rows = re.findall(r'<tr data-verdict="(\d)" data-kind="(\w+)">', errata_table(listed).data)
     assert [VERDICTS[int(verdict)] for verdict, _ in rows] == list(listed.verdict)
     assert [kind for _, kind in rows] == [kind_of(item) for item in listed.item]
     assert {kind for _, kind in rows} == KINDS.keys()
 
 
 def test_each_choice_has_a_button_and_a_rule_that_hides_the_others():
-    table = errata_table(errata())
+    table = errata_table(errata()).data
     for name, values in (("verdict", "012"), ("kind", KINDS)):
         for value in values:
             assert f'name="errata-{name}" value="{value}"' in table

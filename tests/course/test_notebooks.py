@@ -22,7 +22,7 @@ TIME = re.compile(r"Time: \d+ min to read, \d+ s to run \(quick\)")
 EXERCISE = re.compile(r"^### Exercise (\d+) (★{1,3}): \S.*$", re.MULTILINE)
 HINT, SOLUTION = r"<summary>Hint(?: \d)?</summary>", r"<summary>Solution</summary>"
 ROOM = 1_500_000
-LONGEST_CELL, P90_CELL = 40, 20
+LONGEST_CELL, P90_CELL, MOST_IMPORTS = 40, 20, 8
 
 
 @pytest.fixture(params=SOURCES, ids=lambda path: path.stem)
@@ -133,9 +133,18 @@ def test_a_kernel_without_the_package_says_what_to_type(source, monkeypatch):
         exec(code_cells(written(source))[1].source, {})
 
 
+def test_a_lesson_has_few_imports(source):
+    """What it teaches with stands in two of them: the subject, from ``fdiv``, and the course."""
+    trees = [ast.parse(cell.source) for cell in code_cells(written(source))]
+    imports = [n for tree in trees for n in ast.walk(tree) if isinstance(n, ast.Import | ast.ImportFrom)]
+    ours = [n.module for n in imports if isinstance(n, ast.ImportFrom) and n.module.startswith("fdiv")]
+    assert sorted(ours) == ["fdiv", "fdiv.course"]
+    assert len(imports) <= MOST_IMPORTS
+
+
 def lines_of_code(source):
     """The lines of a cell that a reader has to follow: neither empty nor part of an import."""
-    imports = [n for n in ast.parse(source).body if isinstance(n, ast.Import | ast.ImportFrom)]
+    imports = [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Import | ast.ImportFrom)]
     skipped = {line for node in imports for line in range(node.lineno, node.end_lineno + 1)}
     return [line for n, line in enumerate(source.splitlines(), 1) if line.strip() and n not in skipped]
 

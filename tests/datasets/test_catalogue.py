@@ -14,7 +14,7 @@ import torch
 from fdiv import noise
 from fdiv.datasets import (
     CATALOGUE,
-    CLOTHES,
+    CLOTHING1M_CLASSES,
     Dataset,
     DatasetMissing,
     cache_folder,
@@ -75,7 +75,7 @@ def test_every_row_leads_to_rows_that_exist(entry):
 
 
 def test_the_classes_of_clothing1m():
-    assert CATALOGUE["clothing1m"].num_classes == len(CLOTHES)
+    assert CATALOGUE["clothing1m"].num_classes == len(CLOTHING1M_CLASSES)
 
 
 # ---------------------------------------------------------------------- two digits side by side

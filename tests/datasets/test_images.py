@@ -16,7 +16,7 @@ from PIL import Image
 from torchvision import transforms
 
 from fdiv.datasets import (
-    CLOTHES,
+    CLOTHING1M_CLASSES,
     BrokenImage,
     DatasetMissing,
     ImageFiles,
@@ -303,7 +303,7 @@ def test_the_whole_of_clothing1m(small):
         assert labels.dtype == torch.int64
         assert files.shape == (len(labels), 3, 256, 256)
     assert split.test_images[5].shape == (3, 256, 256)
-    assert len(CLOTHES) == 14
+    assert len(CLOTHING1M_CLASSES) == 14
 
 
 def test_the_balanced_subset_is_drawn_by_seed(small):
@@ -445,7 +445,9 @@ def test_a_list_without_images(small):
 
 
 def test_no_balanced_subset_without_every_class(small):
-    of_class = [key for key in small.keys["noisy_train"] if small.labels[key] == CLOTHES.index("Hoodie")]
+    of_class = [
+        key for key in small.keys["noisy_train"] if small.labels[key] == CLOTHING1M_CLASSES.index("Hoodie")
+    ]
     small.edit("noisy_train_key_list.txt", lambda lines: [k for k in lines if k.strip() not in of_class])
     with pytest.raises(ValueError, match=r"no noisy training label is Hoodie, so .* choose subset='all'"):
         clothing1m(small.root)

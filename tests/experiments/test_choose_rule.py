@@ -4,7 +4,7 @@ from fdiv.datasets.tables import OTHER_TABLES, TABLES
 from fdiv.experiments import choose_rule
 from fdiv.experiments.own_tables import NOISES
 from fdiv.learning.estimator import FLOOR
-from fdiv.learning.recommend import FORETOLD
+from fdiv.learning.recommendation import FORETOLD
 
 CHOSEN = f"kl, or plugin where flips are uneven and {FORETOLD:.0%} of labels foretold"
 

@@ -8,7 +8,7 @@ import pytest
 
 from fdiv.datasets.tables import TABLES
 from fdiv.experiments import own_tables
-from fdiv.learning.recommend import CANDIDATES
+from fdiv.learning.recommendation import CANDIDATES
 
 ROOT = Path(__file__).resolve().parents[2]
 

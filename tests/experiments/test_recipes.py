@@ -185,6 +185,8 @@ def test_every_method_has_a_recipe_and_a_loss_in_every_mode():
         loss = build_loss(method, 10, T=T, label_prior=[0.1] * 10, examples=100)
         assert loss.num_classes == 10
         assert method_title(method)
+        if METHODS[method].two_views:  # see the next test
+            continue
         for dataset in DATASETS:
             for mode in modes(dataset):
                 settings = recipe(dataset, method, mode)
@@ -195,6 +197,30 @@ def test_every_method_has_a_recipe_and_a_loss_in_every_mode():
         for mode in ("quick", "laptop", "paper"):
             assert recipe("digits", method, mode) == recipe("mnist", method, "quick")
             assert recipe("paired-digits", method, mode) == recipe("cifar-100", method, "quick")
+
+
+def test_a_method_of_two_views_has_a_recipe_wherever_pictures_are_augmented_and_is_refused_elsewhere():
+    assert [name for name, row in METHODS.items() if row.two_views] == ["gjs"]
+    for dataset in DATASETS:
+        for mode in modes(dataset):
+            plain = recipe(dataset, "ce", mode)
+            if plain.augment != "none":
+                assert recipe(dataset, "gjs", mode) == plain
+                with pytest.raises(ValueError, match=f"{dataset} is augmented by '{plain.augment}' here"):
+                    recipe(dataset, "gjs", mode, variant="shifted")
+                continue
+            with pytest.raises(ValueError, match=f"two views of a picture, but {dataset} is trained on one"):
+                recipe(dataset, "gjs", mode)
+            if plain.model == "mlp-head":
+                with pytest.raises(ValueError, match=f"{dataset} is features, not pictures here"):
+                    recipe(dataset, "ce", mode, variant="shifted")
+                continue
+            shifted = recipe(dataset, "gjs", mode, variant="shifted")
+            assert shifted == recipe(dataset, "ce", mode, variant="shifted")
+            assert replace(shifted, augment="none", source=plain.source) == plain
+            read = (mode == "quick" and CATALOGUE[dataset].stand_in) or dataset
+            images = torch.rand(2, *CATALOGUE[read].shape)
+            assert AUGMENTATIONS[shifted.augment].train(images).shape == images.shape
 
 
 def test_a_warm_up_is_of_the_network_that_goes_on():

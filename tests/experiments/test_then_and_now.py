@@ -1,6 +1,7 @@
 """Networks trained side by side are those trained alone, and the study's file grows cell by cell."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -9,11 +10,13 @@ import torch
 from torch import nn
 
 from fdiv.datasets import noisy_data
+from fdiv.datasets.features import principal
 from fdiv.experiments import study as studies
 from fdiv.experiments import then_and_now as study
 from fdiv.experiments.then_and_now import BUDGETS, DECAYS, PARTS, Budget, Stack, chosen, compare
 from fdiv.learning.losses import CrossEntropy
 from fdiv.learning.methods import METHODS
+from fdiv.learning.modern import JensenShannon, sharpness_aware
 from fdiv.theory.divergences import DIVERGENCES
 
 TINY = Budget(dataset="digits", train=300, validation=100, hidden=16, epochs=3, batch=50, rate=1e-2)
@@ -39,11 +42,18 @@ def test_a_stack_is_what_torchs_layers_compute():
     assert Stack((1,), 12, 7, 3).weights[0][0].equal(stack.weights[0][1])
 
 
-@pytest.mark.parametrize("method", ["ce", "tv", "elr", "nls", "dmi", "strong-ce"])
-def test_a_seed_learns_the_same_alone_as_in_company(split, method):
-    """Also with a loss that remembers every example."""
-    together, _ = compare(split, method, TINY, seeds=(3, 4, 5), decay="l1")
-    alone, _ = compare(split, method, TINY, seeds=(4,), decay="l1")
+@pytest.mark.parametrize(
+    ("method", "budget"),
+    [
+        *((method, TINY) for method in ("ce", "tv", "elr", "nls", "dmi", "strong-ce")),
+        ("gjs", dataclasses.replace(TINY, views=True)),
+        ("ce", dataclasses.replace(TINY, views=True, sharpness=0.5)),
+    ],
+)
+def test_a_seed_learns_the_same_alone_as_in_company(split, method, budget):
+    """Also with a loss that remembers every example, with two views of each, and uphill."""
+    together, _ = compare(split, method, budget, seeds=(3, 4, 5), decay="l1")
+    alone, _ = compare(split, method, budget, seeds=(4,), decay="l1")
     one = together[together["seed"] == 4]
     for column in ("validation_accuracy", "test_accuracy", "memorised"):
         np.testing.assert_allclose(one[column], alone[column], atol=0.011)
@@ -52,7 +62,8 @@ def test_a_seed_learns_the_same_alone_as_in_company(split, method):
 @pytest.mark.parametrize("method", [name for name in METHODS if name not in study.SEED_BY_SEED])
 def test_one_call_for_all_seeds_is_the_sum_of_their_losses(split, method):
     draw = torch.Generator().manual_seed(0)
-    z, y = torch.randn(3, 64, 10, generator=draw), torch.randint(10, (3, 64), generator=draw)
+    views = [torch.randn(3, 64, 10, generator=draw) for _ in range(1 + METHODS[method].two_views)]
+    y = torch.randint(10, (3, 64), generator=draw)
     index = torch.stack([torch.randperm(100, generator=draw)[:64] for _ in range(3)])
     together = study._Losses(method, split, 100, 3, None)
     together.set_epoch(9, 10)
@@ -60,8 +71,9 @@ def test_one_call_for_all_seeds_is_the_sum_of_their_losses(split, method):
     for which in range(3):
         alone = study._Losses(method, split, 100, 1, None)
         alone.set_epoch(9, 10)
-        expected += alone(z[which : which + 1], y[which : which + 1], index[which : which + 1]).item()
-    assert together(z, y, index).item() == pytest.approx(expected, rel=1e-4, abs=1e-6)
+        own = [z[which : which + 1] for z in views]
+        expected += alone(own, y[which : which + 1], index[which : which + 1]).item()
+    assert together(views, y, index).item() == pytest.approx(expected, rel=1e-4, abs=1e-6)
 
 
 def test_the_first_epoch_is_adams_on_the_batches_of_the_seed(split):
@@ -79,6 +91,87 @@ def test_the_first_epoch_is_adams_on_the_batches_of_the_seed(split):
         optimiser.step()
     assert torch.allclose(stack.predictions(x), logits, atol=1e-4)
     assert rows["test_accuracy"].iloc[0] > 0.2
+
+
+def test_the_views_of_a_digit_are_itself_and_its_moves_by_half_a_pixel():
+    x = torch.zeros(1, 64)
+    x[0, 9] = 1.0  # second row, second column
+    views = study.all_views(x, "digits").view(9, 8, 8)
+    assert views[0].flatten().equal(x[0])
+    assert views[1:].sum((1, 2)).eq(1).all()  # nothing left the picture
+    places = torch.arange(8.0)
+    centres = {((one.sum(1) @ places).item(), (one.sum(0) @ places).item()) for one in views}
+    assert centres == {(1 + i, 1 + j) for i in (-0.5, 0, 0.5) for j in (-0.5, 0, 0.5)}
+    with pytest.raises(ValueError, match="mnist has no views here"):
+        study.all_views(x, "mnist")
+
+
+def test_the_second_view_of_a_feature_is_that_of_the_mirrored_photograph(monkeypatch):
+    pictures = torch.randint(256, (40, 3, 2, 4), dtype=torch.uint8)
+    pictures[:5] = torch.cat([pictures[:5, :, :, :2], pictures[:5, :, :, :2].flip(3)], dim=3)  # symmetric
+    monkeypatch.setattr(study, "cifar10", lambda: SimpleNamespace(train_images=pictures))
+    monkeypatch.setattr(study, "image_features", lambda part: part.flatten(1).float())
+    (x,) = principal(pictures.flatten(1).float(), components=7)
+    study._mirrored.cache_clear()
+    itself, other = study.all_views(x[:10], "cifar-10-features")
+    study._mirrored.cache_clear()
+    assert itself.equal(x[:10])
+    assert torch.allclose(other[:5], x[:5], atol=1e-5)
+    assert (other[5:] - x[5:10]).abs().amax(1).min() > 0.1
+
+
+def test_two_views_are_two_and_a_loss_that_does_not_compare_them_takes_their_mean(split):
+    stack, index = Stack((0, 1), 4, 3, 2), torch.zeros(2, 500, dtype=torch.int64)
+    first, second = stack.two_of(3, index)
+    assert first.ne(second).all()
+    seen = (3 * first + second).unique(return_counts=True)
+    assert seen[0].tolist() == [1, 2, 3, 5, 6, 7]
+    assert seen[1].min() > 100
+    views, y = [torch.randn(2, 20, 10) for _ in range(2)], torch.randint(10, (2, 20))
+    for method in ("ce", "gjs"):
+        loss, extra = study._Losses(method, split, 100, 2, None), {}
+        for which in range(2):
+            z, view = (one[which] for one in views)
+            if method == "gjs":
+                extra[which] = JensenShannon(10, views=2)(z, y[which], view_logits=view)
+            else:
+                extra[which] = (CrossEntropy(10)(z, y[which]) + CrossEntropy(10)(view, y[which])) / 2
+        assert loss(views, y, index[:, :20]).item() == pytest.approx(sum(extra.values()).item(), rel=1e-5)
+
+
+def test_each_seed_goes_uphill_by_itself_as_sharpness_aware_minimisation_does():
+    stack, x, y = Stack((0, 1), 12, 7, 3), torch.randn(2, 5, 12), torch.tensor([0, 1, 2, 0, 1])
+    loss, expected = CrossEntropy(3), []
+    for which in range(2):
+        network = nn.Sequential(nn.Linear(12, 7), nn.ReLU(), nn.Linear(7, 3))
+        for layer, (weight, shift) in zip(
+            (network[0], network[2]), (stack.weights[:2], stack.weights[2:]), strict=True
+        ):
+            layer.weight.data, layer.bias.data = (
+                weight[which].detach().T.clone(),
+                shift[which, 0].detach().clone(),
+            )
+
+        def backward(network=network, which=which):
+            value = loss(network(x[which]), y)
+            value.backward()
+            return value.detach()
+
+        sharpness_aware(network, backward, rho=0.3)
+        expected.append([network[0].weight.grad.T, network[2].bias.grad[None]])
+    before = [weight.detach().clone() for weight in stack.weights]
+
+    def step():
+        sum(loss(stack.logits(x)[which], y) for which in range(2)).backward()
+
+    step()
+    kept = stack.uphill(0.3)
+    step()
+    stack.back(kept)
+    assert all(weight.equal(old) for weight, old in zip(stack.weights, before, strict=True))
+    for which, (matrix, shift) in enumerate(expected):
+        assert torch.allclose(stack.weights[0].grad[which], matrix, atol=1e-6)
+        assert torch.allclose(stack.weights[3].grad[which], shift, atol=1e-6)
 
 
 def test_a_linear_head_is_one_layer_and_learns(split):

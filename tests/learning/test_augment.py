@@ -13,6 +13,7 @@ from fdiv.learning.augment import (
     mirror,
     random_windows,
     rotate,
+    shift,
     shift_flip,
 )
 
@@ -53,6 +54,17 @@ def test_shifts_are_windows_of_the_image_with_its_edge_reflected_some_mirrored(d
     seen = [known[crop.numpy().tobytes()] for crop in shifted]
     assert set(seen) == set(known.values())
     assert sum(mirrored for *_, mirrored in seen) == pytest.approx(1000, abs=100)
+
+
+@pytest.mark.parametrize(("side", "most"), [(8, 1), (16, 1), (28, 2)])
+def test_a_shift_without_a_mirror_grows_with_the_picture(side, most):
+    torch.manual_seed(0)
+    places = torch.arange(float(side * side)).view(1, 1, side, side)
+    moved = shift(places.expand(500, -1, -1, -1))[:, 0]
+    corners = {tuple(one[most, most : most + 2].tolist()) for one in moved}
+    reach = range(-most, most + 1)
+    first = {side * (most + down) + most + across for down in reach for across in reach}
+    assert corners == {(corner, corner + 1) for corner in first}
 
 
 def test_a_shift_larger_than_the_image_is_refused():
@@ -170,11 +182,12 @@ def test_none_changes_nothing():
 
 
 def test_augmentations_are_found_by_name():
-    assert list(AUGMENTATIONS) == ["none", "shift-flip", "crop-flip", "crop-flip-rotate", "crop224-flip"]
+    names = ["none", "shift", "shift-flip", "crop-flip", "crop-flip-rotate", "crop224-flip"]
+    assert list(AUGMENTATIONS) == names
     assert AUGMENTATIONS["Crop Flip"] is AUGMENTATIONS["crop-flip"]
     with pytest.raises(
         ValueError,
         match=r"no augmentation is called 'cropflap' \(did you mean 'crop-flip'\?\); "
-        "choose from none, shift-flip, crop-flip, crop-flip-rotate, crop224-flip",
+        "choose from none, shift, shift-flip, crop-flip, crop-flip-rotate, crop224-flip",
     ):
         AUGMENTATIONS["cropflap"]

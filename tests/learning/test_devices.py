@@ -7,7 +7,6 @@ torch was built without it; what it lacks, numbers of 64 bits, is watched for.
 
 from contextlib import nullcontext
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -26,7 +25,6 @@ from fdiv.learning.augment import AUGMENTATIONS
 from fdiv.learning.losses import NoisyLabelLoss, trains_forward
 from fdiv.learning.methods import CORRECTIONS, METHODS, build_loss, needs_transition
 from fdiv.learning.models import MODELS, build_model, prepare
-from fdiv.learning.modern import MODERN
 from fdiv.theory.divergences import DIVERGENCES
 
 NETWORKS = [name for name in MODELS if name != "resnet-50"]  # whose weights are downloaded
@@ -44,7 +42,7 @@ STEPS = {
     for name, recipe in recipes.items()
     if name != "dmi"  # which takes its determinant in float64, on the CPU where a device has none
 }
-LOSSES = [(name, "none") for name in [*METHODS, "gjs"]]
+LOSSES = [(name, "none") for name in METHODS]
 LOSSES += [(name, how) for name in DIVERGENCES for how in CORRECTIONS[1:]]
 LOSSES = [(n, how) for n, how in LOSSES if how != "forward" or trains_forward(DIVERGENCES[n])]
 T = [[0.9 if i == j else 0.1 / 9 for j in range(10)] for i in range(10)]
@@ -85,12 +83,8 @@ def elsewhere(request):
 def loss_there(method: str, correction: str) -> NoisyLabelLoss:
     """A loss with all that it holds on the device."""
     with unset_fake_temporarily():  # what it is given is looked at, once, before training
-        if method == "gjs":
-            rows = {row["name"]: row for row in MODERN}
-            loss = rows[method]["build"](SimpleNamespace(num_classes=10))
-        else:
-            needed = T if needs_transition(method, correction) else None
-            loss = build_loss(method, 10, T=needed, correction=correction, examples=16)
+        needed = T if needs_transition(method, correction) else None
+        loss = build_loss(method, 10, T=needed, correction=correction, examples=16)
     for module in loss.modules():
         for held, tensor in module.named_buffers(recurse=False):
             setattr(module, held, torch.zeros(tensor.shape, dtype=tensor.dtype, device="cuda"))

@@ -35,7 +35,7 @@ from fdiv.learning.training import (
     fit,
     label_shares,
     normalise,
-    predict,
+    outputs,
     train,
 )
 from fdiv.noise import corrupt, symmetric
@@ -129,7 +129,7 @@ def test_a_mean_of_the_weights_is_judged_and_kept_and_goes_on_after_a_stop(split
     other = train(split, plain, CrossEntropy(10), seed=3)
     assert one.history["train_objective"].equals(other.history["train_objective"])  # it only watches
     assert not same(one.weights["last"], other.weights["last"])
-    answers = predict(one.use("last"), split.test_images, averaged).argmax(1)
+    answers = outputs(one.use("last"), split.test_images, averaged).argmax(1)
     accuracy = (answers == split.test_labels).float().mean().item()
     assert accuracy == pytest.approx(one.history["test_accuracy"].iloc[-1])
 
@@ -217,11 +217,11 @@ def test_predict_sees_no_dropout_and_restores_the_mode():
     images = torch.rand(1203, 1, 28, 28)
     model = build_model("cnn", images, 10).train()
     settings = Recipe(model="cnn", schedule=((1, 1.0),))
-    logits = predict(model, images, settings)
+    logits = outputs(model, images, settings)
     assert model.training
     assert not logits.requires_grad
     torch.testing.assert_close(logits, model.eval()(images), rtol=1e-4, atol=1e-5)
-    predict(model, images[:5], settings)
+    outputs(model, images[:5], settings)
     assert not model.training
 
 
@@ -351,7 +351,7 @@ def test_use_loads_the_weights_of_the_rules_epoch(split):
     settings = replace(QUICK, schedule=((6, 5e-3),))
     run = train(split, settings, CrossEntropy(10))
     for rule in RULES:
-        logits = predict(run.use(rule), split.test_images, settings)
+        logits = outputs(run.use(rule), split.test_images, settings)
         accuracy = (logits.argmax(1) == split.test_labels).float().mean().item()
         assert accuracy == pytest.approx(run.accuracy(rule))
     assert not run.model.training
@@ -560,8 +560,8 @@ def test_files_are_predicted_in_order(on_disk, monkeypatch):
     monkeypatch.setattr(training, "STREAMED_BATCH", 16)
     streamed, resident = on_disk
     model = build_model("cnn", resident.test_images, 10)
-    logits = predict(model, streamed.test_images, STREAMED, workers=0)
-    torch.testing.assert_close(logits, predict(model, resident.test_images, STREAMED))
+    logits = outputs(model, streamed.test_images, STREAMED, workers=0)
+    torch.testing.assert_close(logits, outputs(model, resident.test_images, STREAMED))
 
 
 def test_T_is_estimated_from_files_too(on_disk):

@@ -735,6 +735,8 @@ def finite_loss(loss: torch.nn.Module, rng: random.Random, K: int) -> str:
 
     def call() -> tuple[torch.Tensor, torch.Tensor]:
         extra = {"index": torch.arange(len(y))} if getattr(loss, "needs_index", False) else {}
+        if getattr(loss, "needs_view", False):
+            extra = {"view_logits": logits.flip(0)}
         if loss.needs_peers:
             extra = {"peer_logits": logits, "peer_labels": y.flip(0)}
         loss.set_epoch(rng.randrange(3), 3)

@@ -11,7 +11,7 @@ import fdiv
 from fdiv import RobustClassifier, noise, recommend
 from fdiv.learning import METHODS
 from fdiv.learning.estimator import FLOOR, raised
-from fdiv.learning.recommend import CANDIDATES, Evidence, decide
+from fdiv.learning.recommendation import CANDIDATES, Evidence, decide
 from fdiv.noise import TransitionEstimate
 
 
@@ -118,7 +118,7 @@ def test_a_class_that_what_was_recommended_gives_up_is_answered_all_the_same(mon
     )
     losing = fdiv.FDivLoss("squared-hellinger", 2, label_prior=[0.999, 0.001])
     monkeypatch.setitem(CANDIDATES, "tv", {"loss": losing})
-    monkeypatch.setattr("fdiv.learning.recommend.decide", lambda evidence: ("tv", "to be lost"))
+    monkeypatch.setattr("fdiv.learning.recommendation.decide", lambda evidence: ("tv", "to be lost"))
     model = RobustClassifier(random_state=0).fit(X, y)
     assert any("its logit was raised" in sentence for sentence in model.diagnosis_)
     assert (model.predict(X) == 0).sum() >= FLOOR * (y == 0).sum()
