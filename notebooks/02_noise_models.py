@@ -13,7 +13,7 @@
 #
 # **The question.** In one dataset three labels in four are wrong, in another fewer than half. Which of the two would you rather learn from?
 #
-# Paper: §3 (uniform and sparse noise), §5 "Noise model", and the matrices of the appendix · Time: 16 min to read, 15 s to run (quick) · Needs: [00](00_start_here.ipynb)
+# Paper: §3 (uniform and sparse noise), §5 "Noise model", and the matrices of the appendix · Time: 15 min to read, 15 s to run (quick) · Needs: [00](00_start_here.ipynb)
 #
 # **Contents**: 1 Make your own noise · 2 The transition matrix · 3 Three families · 4 Planned and realised · 5 How many, or which? · 6 A mystery · 7 Noise that looks at the image
 

@@ -13,7 +13,7 @@
 #
 # **The question.** A network never sees the whole table, only one batch of images at a time, with labels that may be wrong. How can it maximise a divergence at all, and what happens to the wrong labels when it does?
 #
-# Paper: §5, Algorithm 1, and appendix C.5 · Time: 21 min to read, 15 s to run (quick) · Needs: [01](01_divergences_and_conjugates.ipynb), [02](02_noise_models.ipynb)
+# Paper: §5, Algorithm 1, and appendix C.5 · Time: 17 min to read, 15 s to run (quick) · Needs: [01](01_divergences_and_conjugates.ipynb), [02](02_noise_models.ipynb)
 #
 # **Contents**: 1 The images, and what they are called · 2 Algorithm 1 · 3 The second term · 4 A race · 5 What was memorised · 6 Find the wrong labels yourself · 7 Six kinds of noise on MNIST · 8 Your own loop
 

@@ -13,7 +13,7 @@
 #
 # **The question.** The paper's only figure shows three divergences on CIFAR-10 under growing noise, and their curves lie on top of each other. The paper reads this as a sign of common robustness. What does the figure really compare?
 #
-# Paper: §5.2 and its figure, §5.1 (clean data), appendix C.1, C.5, C.6 · Time: 18 min to read, 20 s to run (quick) · Needs: [04](04_mnist.ipynb), [05](05_fashion_mnist.ipynb)
+# Paper: §5.2 and its figure, §5.1 (clean data), appendix C.1, C.5, C.6 · Time: 16 min to read, 20 s to run (quick) · Needs: [04](04_mnist.ipynb), [05](05_fashion_mnist.ipynb)
 #
 # **Contents**: 1 Pull on one example · 2 A slow start · 3 The paper's figure · 4 When the network is sure · 5 Clean labels · 6 CIFAR-10 itself · 7 The mystery on photographs · 8 In seconds: frozen features
 
@@ -240,7 +240,7 @@ robustness_figure(curves)
 #
 # A trained network is nearly always *sure*: its largest probability is close to 1, all others are close to 0. So $v$ is 1 where it is right and 0 where it is wrong, and only **two points** of $g_f$ and of $f^*\circ g_f$ ever enter. With accuracy $a$ and $K$ balanced classes
 #
-# $$\begin{aligned}D_f\text{-value} \;=\;{} & a\,g_f(1) + (1-a)\,g_f(0) \\ & - \tfrac1K f^*(g_f(1)) - \tfrac{K-1}{K} f^*(g_f(0)).\end{aligned}$$
+# $$\begin{aligned}D_f\text{-value} \;=\;{} & a\,g_f(1) + (1-a)\,g_f(0) \\ & - \tfrac1K f^*(g_f(1)) \\ & - \tfrac{K-1}{K} f^*(g_f(0)).\end{aligned}$$
 #
 # ### Exercise 2 ★★: The objective of a sure network
 #

@@ -13,7 +13,7 @@
 #
 # **The question.** What did the formula lose on the way, so that ten methods stop at the same place? And can it be mended, even by somebody who does not know $T$?
 #
-# Paper: Corollary 1 (§4.3), §5.3 "bias correction", Theorem 9, and the bias tables of appendix B · Time: 29 min to read, 25 s to run (quick) · Needs: [03](03_decoupling_theorem.ipynb), [04](04_mnist.ipynb)
+# Paper: Corollary 1 (§4.3), §5.3 "bias correction", Theorem 9, and the bias tables of appendix B · Time: 21 min to read, 25 s to run (quick) · Needs: [03](03_decoupling_theorem.ipynb), [04](04_mnist.ipynb)
 #
 # (Short of time? Sections 1, 2, 7, 10 and 11 solve the mystery. Sections 3 to 6 are for those who know $T$ or estimate it, 8 and 9 for those who want more than a rule.)
 #
