@@ -417,7 +417,7 @@ right = {name: score.argmax(1) == torch.arange(10) for name, score in rules.item
 pd.Series({name: int(one.sum()) for name, one in right.items()}, name="classes right")
 
 # %% [markdown]
-# **That is the solution.** Every method of the paper that asks for "more than at random" *subtracts* what is expected at random. Total variation does exactly that; the other seven divergences, with their fixed and nearly straight $g_f$, do nearly that. Subtracting removes a bias that is the same for all images, and sparse-high adds one that depends on the class. So with ten classes they stop where a plain fit stops, at one half. (With three classes the shares are larger and matter more: that is why in section 1 Pearson, Neyman and Jeffrey got out without any help.) The ceilings of all eight, with ten classes:
+# **That is the solution.** Every method of the paper that asks for "more than at random" *subtracts* what is expected at random. Total variation does exactly that; the other seven divergences, whose $g_f$ are nearly straight lines (notebook 01), do nearly that. Subtracting removes a bias that is the same for all images, and sparse-high adds one that depends on the class. So with ten classes they stop where a plain fit stops, at one half. (With three classes the shares are larger and matter more: that is why in section 1 Pearson, Neyman and Jeffrey got out without any help.) The ceilings of all eight, with ten classes:
 
 # %% tags=["nbval-check-output", "fold"]
 ceilings = pd.DataFrame(
@@ -553,7 +553,7 @@ exercises.plug_in(plug_in)
 # %% [markdown]
 # ## 10 Out of sparse-high
 #
-# Now train eight ways: first on 1000 digits; section 11 has the large images.
+# Now train, eight ways, first on 1000 digits. *Inverse* and *forward* use $T$ (sections 3 and 4). The last three do without it: the ratio rule of section 7, the free scores of section 8, the plug-in of section 9.
 
 # %% tags=["training", "fold"]
 ways = {
