@@ -637,7 +637,7 @@ exercises.worth_checking(worth_checking)
 # ```python
 # def worth_checking(score, check, harm):
 #     leaving = score * harm
-#     return np.flatnonzero(leaving > check), np.minimum(check, leaving).sum()
+#     return (leaving > check).nonzero()[0], leaving.clip(max=check).sum()
 # ```
 #
 # </details>

@@ -143,7 +143,9 @@ exercises.bridge(gce)
 #
 # ```python
 # def gce(p, q):
-#     return (1 - p**q) / q if q else -np.log(p)
+#     from math import log
+#
+#     return (1 - p**q) / q if q else -log(p)
 # ```
 #
 # </details>
