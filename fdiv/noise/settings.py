@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fdiv.names import Registry
-from fdiv.noise.corrupt import corrupt_by_annotator, corrupt_by_instance
+from fdiv.noise.corrupt import corrupt, corrupt_by_annotator, corrupt_by_instance
 from fdiv.noise.matrices import asymmetric, pair, symmetric
 
 CLEAN = "clean"
@@ -26,6 +26,7 @@ class Pattern:
     corrupt: returns noisy labels from images, labels, rate, number of classes and seed, if it depends on the
         image.
     datasets: the datasets whose classes it is about; empty for all.
+    aliases: other names for it.
 
     >>> PATTERNS["uniform"].matrix(0.2, 3)[0]
     array([0.8, 0.1, 0.1])
@@ -37,12 +38,26 @@ class Pattern:
     matrix: Callable[[float, int], np.ndarray] | None = None
     corrupt: Callable[[Any, Any, float, int, int], Any] | None = None
     datasets: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+
+    def flip(self, X: Any, labels: Any, rate: float, num_classes: int, seed: int) -> Any:
+        """Return noisy labels for examples ``X`` with clean labels, each drawn by itself."""
+        if self.corrupt is not None:
+            return self.corrupt(X, labels, rate, num_classes, seed)
+        assert self.matrix is not None  # a row has one of the two
+        return corrupt(labels, self.matrix(rate, num_classes), seed)
 
 
 PATTERNS: Registry[Pattern] = Registry(
     "noise pattern",
     [
-        Pattern(name="uniform", says="uniform", below=lambda K: 1 - 1 / K, matrix=symmetric),
+        Pattern(
+            name="uniform",
+            says="uniform",
+            below=lambda K: 1 - 1 / K,
+            matrix=symmetric,
+            aliases=("symmetric",),
+        ),
         Pattern(
             name="instance",
             says="depending on the image",
