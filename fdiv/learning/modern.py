@@ -17,7 +17,7 @@ import copy
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import torch
@@ -25,7 +25,14 @@ from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from fdiv.learning.checks import is_singular, rank
-from fdiv.learning.losses import Batch, NoisyLabelLoss, _nearest_distribution, _over_labels
+from fdiv.learning.losses import (
+    Batch,
+    NoisyLabelLoss,
+    Options,
+    _mean,
+    _nearest_distribution,
+    _over_labels,
+)
 from fdiv.names import Registry, choose
 from fdiv.noise.matrices import transition
 
@@ -85,8 +92,8 @@ class GCE(_Pointwise):
     (1.1062, 0.8808)
     """
 
-    def __init__(self, num_classes: int | None = None, q: float = 0.7) -> None:
-        super().__init__(num_classes)
+    def __init__(self, num_classes: int | None = None, q: float = 0.7, **options: Unpack[Options]) -> None:
+        super().__init__(num_classes, **options)
         self.q = _between("q", q, 0, 1)
 
     def _each(self, z: Tensor, y: Tensor) -> Tensor:
@@ -107,8 +114,8 @@ class BetaDivergence(_Pointwise):
     1.5516
     """
 
-    def __init__(self, num_classes: int | None = None, beta: float = 0.7) -> None:
-        super().__init__(num_classes)
+    def __init__(self, num_classes: int | None = None, beta: float = 0.7, **options: Unpack[Options]) -> None:
+        super().__init__(num_classes, **options)
         self.beta = _between("beta", beta, 0, math.inf)
 
     def _each(self, z: Tensor, y: Tensor) -> Tensor:
@@ -131,8 +138,14 @@ class SCE(_Pointwise):
     8.3251
     """
 
-    def __init__(self, num_classes: int | None = None, alpha: float = 0.1, beta: float = 1.0) -> None:
-        super().__init__(num_classes)
+    def __init__(
+        self,
+        num_classes: int | None = None,
+        alpha: float = 0.1,
+        beta: float = 1.0,
+        **options: Unpack[Options],
+    ) -> None:
+        super().__init__(num_classes, **options)
         self.alpha = _between("alpha", alpha, 0, math.inf)
         self.beta = _between("beta", beta, 0, math.inf)
 
@@ -164,8 +177,15 @@ class JensenShannon(_Pointwise):
 
     needs_view: bool = False
 
-    def __init__(self, num_classes: int | None = None, pi: float = 0.5, *, views: int = 1) -> None:
-        super().__init__(num_classes)
+    def __init__(
+        self,
+        num_classes: int | None = None,
+        pi: float = 0.5,
+        *,
+        views: int = 1,
+        **options: Unpack[Options],
+    ) -> None:
+        super().__init__(num_classes, **options)
         if not 0 < pi < 1:
             raise ValueError(
                 f"pi is {pi!r}, but must lie between 0 and 1: their losses are GCE(q=0) and GCE(q=1)"
@@ -192,7 +212,8 @@ class JensenShannon(_Pointwise):
             raise ValueError(
                 f"view_logits must be {tuple(logits.shape)} as logits, not {tuple(view_logits.shape)}"
             )
-        self._view = view_logits
+        if view_logits is not None:
+            self._view = self._batch(view_logits, labels, "view_").z
         try:
             return super().forward(logits, labels, *peers, **named)
         finally:
@@ -202,7 +223,7 @@ class JensenShannon(_Pointwise):
         logs = [z.log_softmax(1)]
         if self._view is not None:
             views = self._view.repeat_interleave(len(z) // len(self._view), 0)  # one for each soft label
-            logs.append(views.to(z.dtype).log_softmax(1))
+            logs.append(views.log_softmax(1))
         share = (1 - self.pi) / len(logs)
         # log m but for the label's share, in log space so that no p of 0 has an infinite gradient
         log_m = (logs[0] if len(logs) == 1 else torch.logaddexp(*logs)) + math.log(share)
@@ -308,8 +329,9 @@ class ActivePassive(_Pointwise):
         beta: float | None = None,
         a: float | None = None,
         q: float | None = None,
+        **options: Unpack[Options],
     ) -> None:
-        super().__init__(num_classes)
+        super().__init__(num_classes, **options)
         row = PASSIVE[passive]
         self.passive = row.name
         self.alpha = _between("alpha", row.alpha if alpha is None else alpha, 0, math.inf)
@@ -351,8 +373,9 @@ class EpsilonSoftmax(_Pointwise):
         alpha: float = 0.01,
         beta: float = 5.0,
         floor: float = 1e-8,
+        **options: Unpack[Options],
     ) -> None:
-        super().__init__(num_classes)
+        super().__init__(num_classes, **options)
         self.m = _between("m", m, 0, math.inf)
         self.alpha = _between("alpha", alpha, 0, math.inf)
         self.beta = _between("beta", beta, 0, math.inf)
@@ -384,8 +407,8 @@ class LogitClip(_Pointwise):
     1.3133
     """
 
-    def __init__(self, num_classes: int | None = None, tau: float = 1.0) -> None:
-        super().__init__(num_classes)
+    def __init__(self, num_classes: int | None = None, tau: float = 1.0, **options: Unpack[Options]) -> None:
+        super().__init__(num_classes, **options)
         self.tau = _between("tau", tau, 1e-6, math.inf)
 
     def _each(self, z: Tensor, y: Tensor) -> Tensor:
@@ -413,8 +436,15 @@ class NegativeLabelSmoothing(_Pointwise):
     2.1269
     """
 
-    def __init__(self, num_classes: int | None = None, rate: float = -1.0, *, warm_up: float = 0.5) -> None:
-        super().__init__(num_classes)
+    def __init__(
+        self,
+        num_classes: int | None = None,
+        rate: float = -1.0,
+        *,
+        warm_up: float = 0.5,
+        **options: Unpack[Options],
+    ) -> None:
+        super().__init__(num_classes, **options)
         self.rate = _between("rate", rate, -math.inf, 1)
         self.warm_up = _between("warm_up", warm_up, 0, 1)
         self.smoothing = self.rate
@@ -427,7 +457,7 @@ class NegativeLabelSmoothing(_Pointwise):
         return self._smoothed(z, y, self.smoothing)
 
     def _objective(self, batch: Batch) -> Tensor:
-        return -self._smoothed(batch.z, batch.y, self.rate).mean()
+        return -_mean(self._smoothed(batch.z, batch.y, self.rate), batch.w)
 
     def _smoothed(self, z: Tensor, y: Tensor, rate: float) -> Tensor:
         log_p = z.log_softmax(1)
@@ -440,18 +470,23 @@ class FPML(_Pointwise):
     D = 1/(1 + e^z) of the logits z, class by class and without a softmax. Infinite data teach
     D = 1/(1 + K P(Y~=y|x)), so that z is log K P(Y~=y|x): its arg max is the decision, its softmax the noisy
     posterior, which ``clean_posterior`` corrects at test time. The mean over the classes is that of the
-    authors' code, whose network puts out -z; a sum in its place would teach D = 1/(1 + P(Y~=y|x)).
+    authors' code, whose network puts out -z; a sum in its place would teach D = 1/(1 + P(Y~=y|x)). That code
+    takes the mean on a batch of its own, which is the same in expectation.
 
-    alpha: weight of the mean; 1 in the authors' code.
+    alpha: weight of the mean; 1 in the authors' code for noisy labels, 0.8 in that for clean photographs.
+        Infinite data teach the same softmax of z with any of them.
 
     >>> z, y = torch.tensor([[2.0, 0.0]]), torch.tensor([1])
     >>> round(FPML(2)(z, y).item(), 4)
     2.2196
     """
 
-    def __init__(self, num_classes: int | None = None, alpha: float = 1.0) -> None:
-        super().__init__(num_classes)
+    def __init__(
+        self, num_classes: int | None = None, alpha: float = 1.0, **options: Unpack[Options]
+    ) -> None:
+        super().__init__(num_classes, **options)
         self.alpha = _between("alpha", alpha, 0, math.inf)
+        self.score = "logit"  # one for each class: one column for two of them would not teach both D
 
     def _each(self, z: Tensor, y: Tensor) -> Tensor:
         D = torch.sigmoid(-z)
@@ -505,8 +540,16 @@ class ELR(NoisyLabelLoss):
 
     needs_index: bool = True
 
-    def __init__(self, num_classes: int, examples: int, *, beta: float = 0.7, strength: float = 3.0) -> None:
-        super().__init__(num_classes)
+    def __init__(
+        self,
+        num_classes: int,
+        examples: int,
+        *,
+        beta: float = 0.7,
+        strength: float = 3.0,
+        **options: Unpack[Options],
+    ) -> None:
+        super().__init__(num_classes, **options)
         if examples < 1:
             raise ValueError(f"examples is {examples!r}, but must be the number of training examples")
         self.beta = _between("beta", beta, 0, 1)
@@ -554,9 +597,9 @@ class ELR(NoisyLabelLoss):
         return index.flatten()
 
     def _objective(self, batch: Batch) -> Tensor:
-        z, y, _ = batch
+        z, y, w = batch
         p = _inside(z)
-        return -self._towards(_shares(p), p, z, y).mean()
+        return -_mean(self._towards(_shares(p), p, z, y), w)
 
     def _towards(self, target: Tensor, p: Tensor, z: Tensor, y: Tensor) -> Tensor:
         return -_log_p(z, y) + self.strength * torch.log(1 - (target * p).sum(1))
@@ -616,7 +659,8 @@ def sharpness_aware(model: nn.Module, backward: Callable[[], Tensor], rho: float
     SAM (Foret et al., ICLR 2021) takes two passes: the first finds the gradient g, the weights move to
     w + rho g/|g|, the second takes the gradient there, and the weights return to w, bit by bit. An
     optimiser's step is to follow. Batch normalisation does not remember the second pass; a loss with a
-    memory, as ``ELR``, remembers both.
+    memory, as ``ELR``, remembers both. The authors' program counts the L2 decay as a part of the loss, so
+    that g holds it; here decay is left to the optimiser.
 
     model: its parameters without a gradient are left alone.
     backward: computes the loss, calls its ``backward`` and returns it; called twice on the same batch. A loss

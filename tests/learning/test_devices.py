@@ -123,7 +123,7 @@ def test_every_augmentation_runs_there(name, dtype):
 def test_evaluation_runs_there(augment):
     images = photographs(SIDES.get(augment, 32), count=700)
     recipe = replace(LAPTOP_CIFAR_CE, augment=augment)
-    logits = training.predict(network("cifar-net", images), images, recipe)
+    logits = training.outputs(network("cifar-net", images), images, recipe)
     assert (logits.shape, logits.device.type) == ((700, 10), "cuda")
 
 

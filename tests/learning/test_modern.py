@@ -19,6 +19,7 @@ from fdiv.learning.losses import BackwardCorrection, CrossEntropy, FDivLoss, Noi
 from fdiv.learning.modern import (
     DECISIONS,
     ELR,
+    FPML,
     GCE,
     MODERN,
     PASSIVE,
@@ -184,6 +185,58 @@ def test_gjs_is_the_divergence_of_three_distributions(classes):
             wrong(z, y, **extra)
     with pytest.raises(ValueError, match="as logits"):
         loss(z, y, view_logits=view[1:])
+    with pytest.raises(ValueError, match="view_logits hold nan or inf"):
+        loss(z, y, view_logits=view * math.inf)
+
+
+def test_gjs_takes_pixels_and_one_column_for_two_classes():
+    (z, y), (view, _) = batch(12, 3), batch(12, 3, seed=1)
+    loss = JensenShannon(3, views=2)
+    images = [one.reshape(2, 3, 2, 3).movedim(-1, 1) for one in (z, view)]
+    expected = loss(z, y, view_logits=view)
+    torch.testing.assert_close(loss(images[0], y.reshape(2, 3, 2), view_logits=images[1]), expected)
+    loss, y = JensenShannon(2, views=2), y % 2
+    column, other = z[:, :1], view[:, :1]
+    expected = loss(torch.cat([-column, column], 1) / 2, y, view_logits=torch.cat([-other, other], 1) / 2)
+    torch.testing.assert_close(loss(column, y, view_logits=other), expected)
+
+
+KINDS = {
+    "gce": GCE,
+    "beta": BetaDivergence,
+    "sce": SCE,
+    "nce-agce": lambda classes, **options: ActivePassive(classes, "agce", **options),
+    "js-pi": JensenShannon,
+    "gjs": lambda classes, **options: JensenShannon(classes, views=2, **options),
+    "eps-softmax": EpsilonSoftmax,
+    "logit-clip": LogitClip,
+    "nls": NegativeLabelSmoothing,
+    "f-pml": FPML,
+    "elr": lambda classes, **options: ELR(classes, EXAMPLES, **options),
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_options_are_those_of_every_loss(name):
+    """Weights, ignored labels and reductions are what one number for each example makes of them."""
+    z, y = batch(9, 3, seed=5)
+    z, weight, kept = z.detach(), torch.tensor([0.5, 2.0, 1.0], dtype=torch.float64), y != 1
+
+    def value(labels=y, **options):
+        return call(KINDS[name](3, **options), z, labels)  # a new one, as ELR remembers
+
+    rows = value(reduction="none")
+    assert rows.shape == (9,)
+    torch.testing.assert_close(value(), rows.mean())
+    torch.testing.assert_close(value(reduction="sum"), rows.sum())
+    torch.testing.assert_close(value(weight=weight), (weight[y] * rows).sum() / weight[y].sum())
+    torch.testing.assert_close(value(torch.where(kept, y, -7), ignore_index=-7), rows[kept].mean())
+    if name != "gjs":  # whose objective looks at one view
+        alone = -KINDS[name](3).objective(z[kept], y[kept])
+        whole = KINDS[name](3, ignore_index=-7).objective(z, torch.where(kept, y, -7))
+        torch.testing.assert_close(-whole, alone)
+    with pytest.raises(ValueError, match="no reduction is called 'max'"):
+        KINDS[name](3, reduction="max")
 
 
 def test_elr_moves_the_target_of_each_example_and_pushes_towards_it():
@@ -515,6 +568,15 @@ def test_the_largest_noisy_share_is_decided_for_and_proper_losses_learn_all_shar
     short = np.linalg.norm(np.log(posterior) - np.mean(np.log(posterior))) < 1  # LogitClip clips nothing
     proper = name in PROPER or (name == "logit-clip" and short)
     assert (np.abs(p - posterior).max() < 1e-4) == proper
+
+
+def test_the_weight_of_f_pmls_mean_is_of_no_matter_to_what_is_learnt_and_a_column_for_two_classes_is():
+    for alpha in (0.3, 0.8, 2.0):
+        assert learned_decision(FPML(3, alpha=alpha), [0.5, 0.3, 0.2]) == pytest.approx(
+            [0.5, 0.3, 0.2], abs=1e-4
+        )
+    with pytest.raises(ValueError, match="a column per class"):
+        FPML(2)(torch.zeros(3, 1), torch.tensor([0, 1, 1]))
 
 
 @pytest.mark.parametrize("name", SLOW)
