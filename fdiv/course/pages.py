@@ -8,11 +8,9 @@ from pathlib import Path
 import nbformat
 
 from fdiv.course.site import cheat_sheet, choice, front, guides, notation, references, results, search, shell
-from fdiv.course.site.lessons import PLOTLY, Lesson, lesson, link_pages
+from fdiv.course.site.lessons import Lesson, lesson, link_pages
 from fdiv.course.site.outline import Section, outline
 from fdiv.files import write_text
-
-__all__ = ["PLOTLY", "Lesson", "build", "lesson"]
 
 
 def build(folder: Path, names: Sequence[str], seconds: Mapping[str, float] | None = None) -> Path:

@@ -29,8 +29,6 @@ from fdiv.datasets.images import BrokenImage, ImageFiles
 from fdiv.device import progress_bar
 from fdiv.files import cache_folder, keep_array, kept_array
 
-__all__ = ["image_features", "mobilenet", "principal", "text_features"]
-
 WEIGHTS = "mobilenet_v2-b0353104.pth"
 SIZE = 128  # pixels: at 64, 96 and 128 a linear layer on 3000 images of CIFAR-10 has 68, 76 and 80 % right
 BATCH = 16  # what a core's cache holds

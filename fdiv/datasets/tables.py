@@ -20,8 +20,6 @@ import pandas as pd
 from fdiv.datasets.mirrors import Form, obtain, package
 from fdiv.names import Registry
 
-__all__ = ["OTHER_TABLES", "TABLES", "Table"]
-
 Read = Callable[[], tuple[pd.DataFrame, pd.Series]]
 
 

@@ -21,8 +21,6 @@ from fdiv.learning.estimator import RobustClassifier
 from fdiv.learning.label_errors import rank_label_errors
 from fdiv.noise import PATTERNS
 
-__all__ = ["STUDY", "coverage", "judge", "measured", "table"]
-
 SOURCES = ("wine", "breast-cancer", "synthetic", "digits")  # on which how_many.MODEL_ERROR was chosen
 HELD_OUT = ("iris", "imbalanced", "shells")  # and on which it was not
 NOISES = ("symmetric", "pair", "instance", "annotator")

@@ -22,8 +22,6 @@ from fdiv.experiments.study import Study
 from fdiv.learning.cleaning import clean
 from fdiv.learning.estimator import RobustClassifier
 
-__all__ = ["ANSWERS", "CASES", "STUDY", "Case", "classifier", "compare", "examples", "measured"]
-
 SEEDS = (0, 1, 2, 3, 4)
 ANSWERS = {
     "ce-last": "Cross-entropy, last epoch",

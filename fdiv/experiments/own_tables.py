@@ -24,8 +24,6 @@ from fdiv.learning.estimator import RobustClassifier
 from fdiv.learning.recommendation import CANDIDATES
 from fdiv.noise import PATTERNS, Pattern
 
-__all__ = ["NOISES", "STUDY", "measured", "noisy_table", "one_way", "summary"]
-
 SEEDS = (0, 1, 2)
 ROWS = 1000  # training rows at most
 

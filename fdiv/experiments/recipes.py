@@ -28,8 +28,6 @@ from fdiv.learning.methods import METHODS
 from fdiv.learning.recipe import Recipe
 from fdiv.names import choose
 
-__all__ = ["MODES", "RECIPES", "ROBUSTNESS_RATES", "VARIANTS", "check_mode", "recipe"]
-
 Mode = Literal["quick", "laptop", "paper"]
 MODES = {
     "quick": "the embedded digits, about a minute on two cores",

@@ -16,8 +16,6 @@ from fdiv.learning.runs import ORACLE
 from fdiv.noise.paper import paper_noise
 from fdiv.theory import DIVERGENCES, exact
 
-__all__ = ["MARGIN", "REASONS", "shortfalls"]
-
 MARGIN = 0.3  # points
 REASONS = {
     "budget": "the same cell, trained longer, reaches the paper's mean",

@@ -56,20 +56,6 @@ from fdiv.theory.divergences import DIVERGENCES, Divergence, slopes
 from fdiv.theory.divergences import divergence as look_up
 from fdiv.theory.robustness import lost_classes
 
-__all__ = [
-    "DMI",
-    "BackwardCorrection",
-    "CrossEntropy",
-    "FDivLoss",
-    "ForwardCorrection",
-    "NoisyLabelLoss",
-    "PeerLoss",
-    "peer_schedule",
-    "trains_forward",
-    "works_on_logits",
-    "works_plugged_in",
-]
-
 LOG_FLOOR = math.log(1e-7)  # Patrini et al. (2017) clip probabilities at 1e-7
 DMI_FLOOR = math.log(1e-3)  # Xu et al. (2019) add 1e-3 to |det|
 RATIOS = (1e-3, 1e4)  # where the plug-in and forward correction evaluate f'

@@ -12,22 +12,6 @@ from fdiv.datasets import DatasetMissing, ImageFiles, mirrors
 from fdiv.datasets.features import torchvision_models
 from fdiv.names import choose
 
-__all__ = [
-    "MODELS",
-    "build_model",
-    "cifar_net",
-    "cnn",
-    "fast_net",
-    "fully_connected",
-    "linear",
-    "mlp_head",
-    "preact_resnet18",
-    "prepare",
-    "resnet50",
-    "small_net",
-]
-
-
 WHITENING_FLOOR = 5e-4  # added to each eigenvalue, so that directions without content are not blown up
 BN_MOMENTUM = 0.4  # so few steps need averages that follow soon
 

@@ -36,31 +36,6 @@ from fdiv.learning.losses import (
 from fdiv.names import Registry, choose
 from fdiv.noise.matrices import transition
 
-__all__ = [
-    "DECISIONS",
-    "ELR",
-    "FPML",
-    "GCE",
-    "MODERN",
-    "PASSIVE",
-    "SCE",
-    "ActivePassive",
-    "BetaDivergence",
-    "EpsilonSoftmax",
-    "JensenShannon",
-    "LogitClip",
-    "Nature",
-    "NegativeLabelSmoothing",
-    "Passive",
-    "clean_posterior",
-    "label_wave",
-    "learned_decision",
-    "nature",
-    "sharpness_aware",
-    "tolerates",
-    "weight_average",
-]
-
 LOG_ZERO = math.log(1e-4)  # what reverse cross-entropy takes for log 0, in the code of Wang et al. (2019)
 LOG_LEAST = math.log(1e-7)  # the least log p of the negative losses of Ye et al. (2023), their -A
 

@@ -24,8 +24,6 @@ from sklearn.utils import check_random_state
 from fdiv.device import TRAINING
 from fdiv.noise.estimate import TransitionEstimate, estimate_transition
 
-__all__ = ["CANDIDATES", "Evidence", "Recommendation", "decide", "recommend"]
-
 # What can be recommended: the options of ``RobustClassifier``.
 CANDIDATES: dict[str, dict[str, Any]] = {
     "ce": {"loss": "ce"},

@@ -41,11 +41,9 @@ from fdiv.learning.methods import METHODS, build_loss, needs_transition
 from fdiv.learning.models import build_model, looks_at_data, prepare
 from fdiv.learning.modern import sharpness_aware, weight_average
 from fdiv.learning.recipe import ESTIMATE_T, WARM_UP, Recipe, stages_before
-from fdiv.learning.runs import ORACLE, RULES, Run, State, read_state
+from fdiv.learning.runs import RULES, Run, State, read_state
 from fdiv.names import choose
 from fdiv.noise.estimate import estimate_transition
-
-__all__ = ["ORACLE", "RULES", "Run", "TrainingFailed", "fit", "outputs", "train"]
 
 EVALUATION_BATCH = 500  # 1000 images of MNIST do not fit a core's cache: half as fast
 STREAMED_BATCH = 250  # of images as large as Clothing1M's
