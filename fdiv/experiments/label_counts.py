@@ -16,7 +16,7 @@ from sklearn.metrics import roc_auc_score
 
 from fdiv.datasets import tables
 from fdiv.experiments.study import Study
-from fdiv.learning.cleaning import clean
+from fdiv.learning.cleaning import CleaningReport, clean
 from fdiv.learning.estimator import RobustClassifier
 from fdiv.learning.label_errors import rank_label_errors
 from fdiv.noise import PATTERNS
@@ -38,18 +38,10 @@ def table(name: str) -> tuple[np.ndarray, np.ndarray]:
     return X.to_numpy(), y
 
 
-def judge(name: str, kind: str, rate: float, seed: int) -> dict[str, float]:
-    """Return how well ``clean`` finds known flips, and how well a model does that was trained on them."""
-    X, y = table(name)
-    scaled = (X - X.mean(0)) / np.maximum(X.std(0), 1e-9)
-    noisy = PATTERNS[kind].flip(scaled, y, rate, int(y.max()) + 1, seed)
-    wrong = noisy != y
-    report = clean(X, noisy, seed=seed, progress=False, resume=False)
+def compared(report: CleaningReport, wrong: np.ndarray) -> dict[str, float]:
+    """Return how many labels a report calls wrong, beside the truth, and how good its flags are."""
     found, flagged = report.wrong, report.issues()["row"].to_numpy()
-    model = RobustClassifier("tv", random_state=seed).fit(X, noisy)
-    seen = rank_label_errors(model, X, noisy, flipped=wrong, out_of_sample=None)
     return {
-        "labels": len(y),
         "truth": int(wrong.sum()),
         "count": found.count,
         "low": found.low,
@@ -57,7 +49,22 @@ def judge(name: str, kind: str, rate: float, seed: int) -> dict[str, float]:
         "disagreements": found.disagreements,
         "precision": float(wrong[flagged].mean()) if len(flagged) else np.nan,
         "recall": float(wrong[flagged].sum() / wrong.sum()),
-        "auroc": roc_auc_score(wrong, found.wrong),
+    }
+
+
+def judge(name: str, kind: str, rate: float, seed: int) -> dict[str, float]:
+    """Return how well ``clean`` finds known flips, and how well a model does that was trained on them."""
+    X, y = table(name)
+    scaled = (X - X.mean(0)) / np.maximum(X.std(0), 1e-9)
+    noisy = PATTERNS[kind].flip(scaled, y, rate, int(y.max()) + 1, seed)
+    wrong = noisy != y
+    report = clean(X, noisy, seed=seed, progress=False, resume=False)
+    model = RobustClassifier("tv", random_state=seed).fit(X, noisy)
+    seen = rank_label_errors(model, X, noisy, flipped=wrong, out_of_sample=None)
+    return {
+        "labels": len(y),
+        **compared(report, wrong),
+        "auroc": roc_auc_score(wrong, report.wrong.wrong),
         "in_sample_count": seen.wrong.count,
         "in_sample_disagreements": seen.wrong.disagreements,
         "in_sample_auroc": seen.auroc or np.nan,

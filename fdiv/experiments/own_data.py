@@ -18,6 +18,7 @@ import pandas as pd
 
 from fdiv.datasets import human_labels, load, own, tweets
 from fdiv.datasets.features import image_features, text_features
+from fdiv.experiments.label_counts import compared
 from fdiv.experiments.study import Study
 from fdiv.learning.cleaning import clean
 from fdiv.learning.estimator import RobustClassifier
@@ -80,19 +81,8 @@ def found(case: Case, seed: int) -> dict[str, float]:
     """Return how many labels ``clean`` calls wrong, and how many of its flags are."""
     X, noisy, clean_labels = case
     wrong = noisy != clean_labels
-    report = clean(X, noisy, seed=seed, progress=False)
-    flagged = report.issues()["row"].to_numpy()
-    return {
-        "examples": len(X),
-        "wrong": wrong.mean(),
-        "count": report.wrong.count,
-        "low": report.wrong.low,
-        "high": report.wrong.high,
-        "disagreements": report.wrong.disagreements,
-        "truth": int(wrong.sum()),
-        "precision": wrong[flagged].mean(),
-        "recall": wrong[flagged].sum() / wrong.sum(),
-    }
+    found = compared(clean(X, noisy, seed=seed, progress=False), wrong)
+    return {"examples": len(X), "wrong": wrong.mean(), **found}
 
 
 def compare(seed: int) -> pd.DataFrame:

@@ -334,7 +334,9 @@ def build_model(name: str, images: Tensor | ImageFiles, num_classes: int) -> nn.
     """
     _, channels, height, width = images.shape
     if name.startswith(TORCHVISION):
-        return _of_torchvision(name.removeprefix(TORCHVISION), num_classes)
+        models, one = torchvision_models(name), name.removeprefix(TORCHVISION)
+        one = choose("torchvision model", one, models.list_models(models))
+        return models.get_model(one, num_classes=num_classes)
     name = choose("model", name, tuple(MODELS))
     if height != width and name in SQUARE:
         raise ValueError(
@@ -342,11 +344,3 @@ def build_model(name: str, images: Tensor | ImageFiles, num_classes: int) -> nn.
             f" '{TORCHVISION}resnet18' or the like"
         )
     return MODELS[name](channels=channels, size=height, num_classes=num_classes)
-
-
-def _of_torchvision(name: str, num_classes: int) -> nn.Module:
-    """A network of torchvision for colour images of any size, its weights drawn by torch."""
-    models = torchvision_models(name)
-    return models.get_model(
-        choose("torchvision model", name, models.list_models(models)), num_classes=num_classes
-    )

@@ -253,7 +253,8 @@ class _Session:
                 _seed(self.seed, self.epoch + 1, self.world.rank + 1)
             self.stream = self.decoded(batches)
             for number, batch in enumerate(batches):
-                self.set_rate((self.epoch + number / len(batches)) / self.recipe.epochs)
+                for group in self.optimiser.param_groups:
+                    group["lr"] = self.recipe.rate((self.epoch + number / len(batches)) / self.recipe.epochs)
                 total += self.step(*batch)
                 bar.update()
         self.world.share_buffers(self.model)
@@ -269,11 +270,6 @@ class _Session:
         self.history.append(row | {"seconds": time.perf_counter() - started})
         self.keep()
         bar.set_postfix({"noisy validation": f"{row['validation_accuracy']:.1%}"})
-
-    def set_rate(self, progress: float) -> None:
-        """Give the optimiser the learning rate at this point of the training."""
-        for group in self.optimiser.param_groups:
-            group["lr"] = self.recipe.rate(progress)
 
     def batches(self) -> Iterator[tuple[Tensor, Tensor | None, Tensor | None]]:
         """Indices of the joint batch and, where Algorithm 1 is sampled, of peer images and peer labels."""

@@ -89,11 +89,13 @@ def sparse(
     if num_classes % 2:
         raise ValueError(f"sparse noise pairs the classes up, which {num_classes} classes do not allow")
     taken: Any = np.arange(num_classes).reshape(-1, 2) if pairs is None else pairs
-    pairs = [_pair(pair, num_classes) for pair in taken]
+    pairs = [(operator.index(i), operator.index(j)) for i, j in taken]
     first, second = (_per_pair(name, e, len(pairs)) for name, e in (("e1", e1), ("e2", e2)))
     T = np.eye(num_classes)
     seen: set[int] = set()
     for c, (i, j) in enumerate(pairs):
+        if not (0 <= i < num_classes and 0 <= j < num_classes):
+            raise ValueError(f"the pair ({i}, {j}) is not between classes 0 and {num_classes - 1}")
         if repeated := seen & {i, j} or {i} & {j}:
             raise ValueError(f"pair {c} is ({i}, {j}), but class {min(repeated)} must be in one pair only")
         if first[c] + second[c] > 1 - 1e-12:
@@ -137,13 +139,6 @@ def asymmetric(dataset: str, rate: float) -> np.ndarray:
     for i, j in flips.items():
         T[i, [i, j]] = 1 - rate, rate
     return transition(T)
-
-
-def _pair(pair: tuple[int, int], num_classes: int) -> tuple[int, int]:
-    i, j = map(operator.index, pair)
-    if not (0 <= i < num_classes and 0 <= j < num_classes):
-        raise ValueError(f"the pair ({i}, {j}) is not between classes 0 and {num_classes - 1}")
-    return i, j
 
 
 def _per_pair(name: str, e: float | Sequence[float], count: int) -> np.ndarray:
