@@ -39,7 +39,7 @@ CASES = (
     ("photographs", "worse"),
 )
 PHOTOGRAPHS = 4000
-Case = tuple[np.ndarray, np.ndarray, np.ndarray]  # rows of numbers, noisy labels, clean labels
+Examples = tuple[np.ndarray, np.ndarray, np.ndarray]  # rows of numbers, noisy labels, clean labels
 
 
 def classifier(method: str, seed: int) -> RobustClassifier:
@@ -51,7 +51,7 @@ def classifier(method: str, seed: int) -> RobustClassifier:
 
 
 @cache
-def examples(data: str, labels: str) -> Case:
+def examples(data: str, labels: str) -> Examples:
     """Return features, noisy labels and clean labels: tweets by one rater, or photographs of CIFAR-10N.
 
     The clean label of a tweet is the majority of all its raters.
@@ -66,7 +66,7 @@ def examples(data: str, labels: str) -> Case:
     return features.double().numpy(), noisy.numpy()[some], cifar.train_labels.numpy()[some]
 
 
-def accuracy(case: Case, method: str, seed: int) -> dict[str, float]:
+def accuracy(case: Examples, method: str, seed: int) -> dict[str, float]:
     """Return the accuracy on clean labels of a quarter of the examples, trained on noisy labels of the
     others."""
     X, noisy, clean_labels = case
@@ -77,12 +77,12 @@ def accuracy(case: Case, method: str, seed: int) -> dict[str, float]:
     return {"examples": len(train), "wrong": (noisy != clean_labels).mean(), "accuracy": right}
 
 
-def found(case: Case, seed: int) -> dict[str, float]:
+def found(case: Examples, seed: int) -> dict[str, float]:
     """Return how many labels ``clean`` calls wrong, and how many of its flags are."""
     X, noisy, clean_labels = case
     wrong = noisy != clean_labels
-    found = compared(clean(X, noisy, seed=seed, progress=False), wrong)
-    return {"examples": len(X), "wrong": wrong.mean(), **found}
+    report = clean(X, noisy, seed=seed, progress=False)
+    return {"examples": len(X), "wrong": wrong.mean(), **compared(report, wrong)}
 
 
 def compare(seed: int) -> pd.DataFrame:

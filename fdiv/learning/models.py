@@ -334,9 +334,10 @@ def build_model(name: str, images: Tensor | ImageFiles, num_classes: int) -> nn.
     """
     _, channels, height, width = images.shape
     if name.startswith(TORCHVISION):
-        models, one = torchvision_models(name), name.removeprefix(TORCHVISION)
-        one = choose("torchvision model", one, models.list_models(models))
-        return models.get_model(one, num_classes=num_classes)
+        theirs = name.removeprefix(TORCHVISION)
+        models = torchvision_models(theirs)
+        theirs = choose("torchvision model", theirs, models.list_models(models))
+        return models.get_model(theirs, num_classes=num_classes)
     name = choose("model", name, tuple(MODELS))
     if height != width and name in SQUARE:
         raise ValueError(

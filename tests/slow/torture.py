@@ -323,7 +323,7 @@ def table() -> str:
 def read_table(folder: Path, data: bytes, right: Callable[[Any], bool] = lambda _: True) -> str:
     path = folder / "accuracies.csv"
     path.write_bytes(data)
-    return ends(lambda: results.read_table(path), right, str(path))
+    return ends(lambda: results.read_accuracies(path), right, str(path))
 
 
 @kind("table: cut off")
