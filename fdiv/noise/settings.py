@@ -52,34 +52,23 @@ PATTERNS: Registry[Pattern] = Registry(
     "noise pattern",
     [
         Pattern(
-            name="uniform",
-            says="uniform",
-            below=lambda K: 1 - 1 / K,
-            matrix=symmetric,
+            name="uniform", says="uniform", below=lambda K: 1 - 1 / K, matrix=symmetric,
             aliases=("symmetric",),
         ),
         Pattern(
-            name="instance",
-            says="depending on the image",
-            below=lambda K: 1,
-            corrupt=corrupt_by_instance,
+            name="instance", says="depending on the image", below=lambda K: 1, corrupt=corrupt_by_instance,
         ),
         Pattern(
-            name="annotator",
-            says="a weak annotator's mistakes",
-            below=lambda K: 1,
+            name="annotator", says="a weak annotator's mistakes", below=lambda K: 1,
             corrupt=lambda images, labels, rate, K, seed: corrupt_by_annotator(images, labels, rate, seed),
         ),
         Pattern(name="pair", says="to the next class", below=lambda K: 0.5, matrix=pair),
         Pattern(
-            name="asymmetric",
-            says="to a similar class",
-            below=lambda K: 0.5,
-            matrix=lambda rate, K: asymmetric("cifar-10", rate),
-            datasets=("cifar-10",),
+            name="asymmetric", says="to a similar class", below=lambda K: 0.5,
+            matrix=lambda rate, K: asymmetric("cifar-10", rate), datasets=("cifar-10",),
         ),
     ],
-)
+)  # fmt: skip
 
 
 def parse(setting: str) -> tuple[Pattern, float] | None:
