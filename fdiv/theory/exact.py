@@ -31,29 +31,11 @@ from fdiv.theory.divergences import DIVERGENCES, Divergence, slopes
 from fdiv.theory.divergences import divergence as look_up
 
 __all__ = [
-    "DECISION_RULES",
-    "Decoupling",
-    "accuracy",
-    "bias",
-    "bias_corrected",
-    "ceiling",
-    "classify",
-    "decide",
-    "decouple_binary",
-    "decouple_covariance",
-    "decouple_sparse",
-    "decouple_sparse_printed",
-    "decouple_uniform",
-    "delta",
-    "f_divergence",
-    "fitness",
-    "fixed_g_optimum",
-    "inverse_corrected",
-    "noisy",
-    "optimal_g",
-    "product",
-    "variational_difference",
-]
+    "DECISION_RULES", "Decoupling", "accuracy", "bias", "bias_corrected", "ceiling", "classify", "decide",
+    "decouple_binary", "decouple_covariance", "decouple_sparse", "decouple_sparse_printed",
+    "decouple_uniform", "delta", "f_divergence", "fitness", "fixed_g_optimum", "inverse_corrected", "noisy",
+    "optimal_g", "product", "variational_difference",
+]  # fmt: skip
 
 Numbers = Tensor | Any
 Name = str | Divergence

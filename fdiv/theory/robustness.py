@@ -44,35 +44,12 @@ from fdiv.theory.exact import (
 )
 
 __all__ = [
-    "Guarantee",
-    "InstanceNoise",
-    "Rankings",
-    "Vajda",
-    "Variances",
-    "backward_price",
-    "bregman",
-    "decision",
-    "forward_gap",
-    "guarantee",
-    "imbalance_limit",
-    "instance_noise",
-    "inverse_price",
-    "keeps_rankings",
-    "largest_safe_gap",
-    "lost_classes",
-    "objective_variances",
-    "pearson_optimum",
-    "peer_weight",
-    "permuted_uniform",
-    "plugin_gap",
-    "random_classifiers",
-    "singular_values",
-    "tv_optimum",
-    "vajda",
-    "vajda_ratio",
-    "values_of",
-    "variance_ratio",
-]
+    "Guarantee", "InstanceNoise", "Rankings", "Vajda", "Variances", "backward_price", "bregman", "decision",
+    "forward_gap", "guarantee", "imbalance_limit", "instance_noise", "inverse_price", "keeps_rankings",
+    "largest_safe_gap", "lost_classes", "objective_variances", "pearson_optimum", "peer_weight",
+    "permuted_uniform", "plugin_gap", "random_classifiers", "singular_values", "tv_optimum", "vajda",
+    "vajda_ratio", "values_of", "variance_ratio",
+]  # fmt: skip
 
 Pair = tuple[Tensor, Tensor]
 
