@@ -60,9 +60,11 @@ def exercises_of(source):
 
 
 def _imports(code):
-    return [
-        ast.unparse(node) for node in ast.parse(code).body if isinstance(node, ast.Import | ast.ImportFrom)
+    """The imports of a cell, also those that it tries."""
+    found = [
+        part for node in ast.parse(code).body for part in (node.body if isinstance(node, ast.Try) else [node])
     ]
+    return [ast.unparse(node) for node in found if isinstance(node, ast.Import | ast.ImportFrom)]
 
 
 ALL = [one for source in SOURCES for one in exercises_of(source)]
