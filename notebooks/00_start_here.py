@@ -178,9 +178,7 @@ def total_variation(logits, labels):
 #
 # ## 4 Train both
 #
-# The same small network, the same noisy labels, the same seed, the same optimiser. After each epoch we note its predictions.
-#
-# One thing to know about this demonstration: of the four settings we tried, we kept the width and the number of epochs at which cross-entropy finishes memorising within seconds. A narrower network, or fewer epochs, memorises less; you can change both in the next cell.
+# The same small network, the same noisy labels, the same seed, the same optimiser. After each epoch we note its predictions. (We chose a width and a number of epochs at which cross-entropy finishes memorising within seconds. A narrower network, or fewer epochs, memorises less.)
 
 
 # %%
@@ -428,11 +426,11 @@ exercises.precision_and_recall(precision_and_recall)
 #
 # Three ways through it:
 #
-# - **In an hour or so**: 00, 02, 04, 09.
+# - **In an hour or so**: 00, [02](02_noise_models.ipynb), [04](04_mnist.ipynb), [09](09_bias_correction.ipynb).
 # - **The whole theory**: 00 to 03, then 09, 11 and 12.
 # - **You have data of your own and wrong labels in it?** Go to [14](14_your_own_data.ipynb), or leave the course: [Your own data](../fdiv/course/guides/own_data.md) goes from a table or a folder of images to a robust model and a list of suspicious labels. Come back when you want to know why it works.
 #
-# To drag sliders and to solve exercises, open the notebooks in JupyterLab (`make lab`). [Set up](../fdiv/course/guides/set_up.md) helps where something is missing; [Full runs](../fdiv/course/guides/full_runs.md) says how to train on the real datasets.
+# To change the code and to solve exercises, open the notebooks in JupyterLab (`make lab`). [Set up](../fdiv/course/guides/set_up.md) helps where something is missing; [Full runs](../fdiv/course/guides/full_runs.md) says how to train on the real datasets.
 #
 # ## Claims checked
 #

@@ -13,7 +13,7 @@
 #
 # **The question.** How do you put a number on "more than at random"? And how can a network make that number large, when all it has are samples?
 #
-# Paper: §2 with Table 1, and the full table in the appendix · Time: 22 min to read, 20 s to run (quick) · Needs: [00](00_start_here.ipynb)
+# Paper: §2 with Table 1, and the full table in the appendix · Time: 21 min to read, 20 s to run (quick) · Needs: [00](00_start_here.ipynb)
 #
 # **Contents**: 1 Two coins · 2 A number for how different · 3 The conjugate · 4 A bound that can be reached · 5 The gallery · 6 From tables to a network · 7 Which way must it go? · 8 Then why eight?
 
@@ -113,7 +113,7 @@ def kl_by_hand(p, q):
 
 
 # %% [markdown]
-# The package has the same with the corner cases taken care of. We compare once, and import from here on.
+# The package has the same, and we use it from here on.
 
 # %%
 p, q = torch.tensor([0.7, 0.2, 0.1]), torch.tensor([0.3, 0.3, 0.4])
@@ -255,11 +255,11 @@ def tv_conjugate_figure(u=-2.0):
 with_slider(tv_conjugate_figure, u=[-2.0, -1.0, -0.5, -0.25, 0.0, 0.25, 0.5, 1.0])
 
 # %% [markdown]
-# So over ratios $r \ge 0$ total variation has $f^*(u) = \max(u, -\tfrac12)$ up to $u = \tfrac12$. The paper, and the package with it, lets $f$ go on for negative $r$, where no ratio ever is; then the line does run away, and $f^*(u) = \infty$ below $-\tfrac12$ as well. Nothing that follows depends on the choice: a slope below $-\tfrac12$ never gains anything. We use the paper's, and call the slopes with a finite conjugate its **domain**: $[-\tfrac12, \tfrac12]$ for total variation, all of them for KL.
+# So over ratios $r \ge 0$ total variation has $f^*(u) = \max(u, -\tfrac12)$ up to $u = \tfrac12$. The paper lets $f$ go on for negative $r$, where no ratio ever is; then the line does run away, and $f^*(u) = \infty$ below $-\tfrac12$ as well. Nothing depends on the choice, since a slope below $-\tfrac12$ never gains anything, so we follow the paper. The slopes with a finite conjugate are its **domain**: $[-\tfrac12, \tfrac12]$ for total variation, all of them for KL.
 #
-# A derivation deserves a check. Here is the maximum taken by brute force:
+# A derivation deserves a check by brute force (folded).
 
-# %%
+# %% tags=["fold"]
 slopes, many_r = torch.linspace(-2, 2, 9), torch.logspace(-5, 1, 300_001)
 brute = (slopes[:, None] * many_r - kl.f(many_r)).max(dim=1).values
 torch.testing.assert_close(brute, torch.exp(slopes - 1), rtol=1e-8, atol=1e-8)
@@ -526,7 +526,7 @@ def triangle_figure(chosen_divergence="tv"):
 explore(triangle_figure, chosen_divergence=titles)
 
 # %% [markdown]
-# The other six conjugates follow as your Pearson did, and the tests of this project check each against a numerical maximum and against 50-digit arithmetic. One is special: Jeffrey's equation $u = 1 + \log r - 1/r$ has no elementary solution, and $f^*$ needs Lambert's $W$.
+# The other six conjugates follow as your Pearson did, except for one: Jeffrey's equation $u = 1 + \log r - 1/r$ has no elementary solution, and $f^*$ needs Lambert's $W$.
 #
 # ## 6 From tables to a network
 #
@@ -570,7 +570,7 @@ predict(
 # %% [markdown]
 # What training sees of them:
 
-# %%
+# %% tags=["fold"]
 unit = torch.linspace(0, 1, 101)
 
 
@@ -596,7 +596,7 @@ panels_figure(panels, title="What training sees of the eight divergences")
 #
 # ## 7 Which way must it go?
 #
-# We said $g_f$ must increase. Squared Hellinger uses $1 - e^{-v}$. Suppose somebody writes $1 - e^{v}$ instead: it maps into the same domain, and over all real $v$ it takes the very same values, only from right to left. Train with both, on **clean** digits. The objective is the formula of section 6, and the rest is an ordinary loop.
+# We said $g_f$ must increase. Squared Hellinger uses $1 - e^{-v}$. Suppose somebody writes $1 - e^{v}$ instead: it takes the very same values, only from right to left. Train with both, on **clean** digits. The objective is the formula of section 6, and the rest is an ordinary loop.
 
 # %%
 data = digits()
@@ -667,11 +667,11 @@ figure.update_xaxes(tickformat=".0%", range=(0, 1.15)).update_yaxes(
 )
 
 # %% [markdown]
-# Two things to see. The eight increasing ones are equal, within what a seed does. And the decreasing one is not at chance: it is an **anti-classifier**. Before you train with an activation, check which way it goes. (This is no invented danger: [notebook 11](11_reading_the_paper_critically.ipynb) tells where it happened.)
+# Two things to see. The eight increasing ones are equal, within what a seed does. And the decreasing one is not at chance: it is an **anti-classifier**. Check which way an activation goes before you train with it. (It did happen: [notebook 11](11_reading_the_paper_critically.ipynb).)
 #
 # ## 8 Then why eight?
 #
-# An honest question. On balanced, clean digits it made no difference which divergence we took. Here is what sets them apart, computed from their formulas alone.
+# On balanced, clean digits it made no difference which divergence we took. Here is what sets them apart, from their formulas alone.
 
 # %% tags=["nbval-check-output", "fold"]
 ends = torch.tensor([0.0, 1.0])
@@ -696,7 +696,7 @@ table
 #
 # ### Exercise 4 ★★★: A ninth divergence
 #
-# *Triangular discrimination* is $\sum_z (p-q)^2/(p+q)$. Return it as a `Divergence` with the name `"triangular"`; start with `from fdiv.theory.divergences import Divergence, Interval`. The fields: `generator` $f$, `slope` $f'$, `at_zero` $= f(0)$, `dual` $f^*$ (over $r \ge 0$), `domain`, an increasing `activation` into it, and `conjugate_of_activation` $= f^*(g_f(v))$. The checker goes through them in this order, so fill in one after the other; `fdiv.theory.divergences.register(triangular())` would then make every function of the package know it.
+# *Triangular discrimination* is $\sum_z (p-q)^2/(p+q)$. Return it as a `Divergence` with the name `"triangular"`; start with `from fdiv.theory.divergences import Divergence, Interval`. The fields: `generator` $f$, `slope` $f'$, `at_zero` $= f(0)$, `dual` $f^*$ (over $r \ge 0$), `domain`, an increasing `activation` into it, and `conjugate_of_activation` $= f^*(g_f(v))$. The checker goes through them in this order, so fill in one after the other.
 
 
 # %% tags=["exercise", "nbval-check-output"]

@@ -13,7 +13,7 @@
 #
 # **The question.** In one dataset three labels in four are wrong, in another fewer than half. Which of the two would you rather learn from?
 #
-# Paper: §3 (uniform and sparse noise), §5 "Noise model", and the matrices of the appendix · Time: 16 min to read, 15 s to run (quick) · Needs: [00](00_start_here.ipynb)
+# Paper: §3 (uniform and sparse noise), §5 "Noise model", and the matrices of the appendix · Time: 15 min to read, 15 s to run (quick) · Needs: [00](00_start_here.ipynb)
 #
 # **Contents**: 1 Make your own noise · 2 The transition matrix · 3 Three families · 4 Planned and realised · 5 How many, or which? · 6 A mystery · 7 Noise that looks at the image
 
@@ -53,7 +53,7 @@ check_parameters(MODE=MODE, SEED=SEED)
 # %% [markdown]
 # ## 1 Make your own noise
 #
-# Below is a small world with three classes. Each bar on the left is a true class, and its colours are the labels that its examples are given. Suppose you have infinitely many examples, each clear beyond doubt, and a model that fits their labels as well as can be.
+# Below is a small world with three classes. Each bar is a true class, and its colours are the labels that its examples are given. Suppose you have infinitely many examples, each clear beyond doubt, and a model that fits their labels as well as can be.
 
 # %% tags=["predict"]
 predict(
@@ -72,7 +72,7 @@ predict(
 )
 
 # %% [markdown]
-# Drag a border within the top bar, or select an entry and use the slider. The bars below it are the best accuracy that each way of learning can reach with infinite data; you will meet all of these names. (The menu also holds settings of the paper. They come in section 5.)
+# Drag a border within the top bar, or select an entry and use the slider. Each point of the triangle is an answer that the model could give to an example of class 0; the brighter, the better it fits the labels, and the dot is the best. The bars at the end are the accuracy that each way of learning can reach with infinite data; you will meet all of these names.
 
 # %%
 t_editor(mend=False)
@@ -92,7 +92,7 @@ T = noise.transition([[0.7, 0.3, 0.0], [0.2, 0.8, 0.0], [0.0, 0.0, 1.0]])
 matrix_figure(T, names=animals, title="A transition matrix")
 
 # %% [markdown]
-# To corrupt labels, go through the examples and draw each noisy label from the row of its true class. Here is that loop, and then the package, which does the same without one.
+# To corrupt labels, go through the examples and draw each noisy label from the row of its true class. (The package does the same without a loop.)
 
 
 # %%
@@ -107,7 +107,7 @@ by_package = noise.corrupt(clean, T, seed=SEED)
 # %% [markdown]
 # Both are random, so they agree in their frequencies and not label by label:
 
-# %%
+# %% tags=["fold"]
 before = pd.Series(clean).value_counts(normalize=True, sort=False)
 after = {"by hand": by_hand, "by the package": by_package}
 shares = {
@@ -158,10 +158,11 @@ exercises.estimate_T(estimate_T)
 # - **Sparse**: the classes form pairs, and labels only flip inside a pair, with $e_1$ one way and $e_2$ back.
 # - **Random $p$**: with probability $p$ the label is drawn anew from *all* $K$ classes.
 #
-# The digits on the right are real, each with the label it got. **Watch which wrong labels can occur at all.**
+# The digits are real, each with the label it got. **Watch which wrong labels can occur at all.**
 
 # %% tags=["fold"]
 data = digits()
+labels = data.train_labels.numpy()
 twelve = np.arange(12)
 
 
@@ -281,15 +282,9 @@ figure.update_layout(title=title, yaxis_title="share of wrong labels")
 figure.update_xaxes(type="log", dtick=1, title="number of labels")
 
 # %% [markdown]
-# With the 1297 digits of notebook 00 the realised rate is easily off by two points; with 50 000 images by less than half a point. If a comparison hinges on less, fix the counts, as the authors did for ten of their label files: of the $n_i$ labels of class $i$, *exactly* $\lfloor n_i T_{ij}\rfloor$ become $j$, and only which ones is drawn. With few images per class that rounding costs:
-
-# %%
-labels = data.train_labels.numpy()
-exact = noise.corrupt_exact_counts(labels, T, SEED)
-print(f"planned 0.4000, realised {(exact != labels).mean():.4f}")
-
-# %% [markdown]
-# Five points below plan: with 130 images per class each of the nine counts is rounded down, from 5.8 to 5. Either way: **report the realised rate, and publish the labels.** Printed matrices can differ from what was really done, and in this paper some do ([notebook 11](11_reading_the_paper_critically.ipynb)).
+# With the 1297 digits of notebook 00 the realised rate is easily off by two points; with 50 000 images by less than half a point.
+#
+# So **report the realised rate, and publish the labels**: a printed matrix can differ from what was really done.
 #
 # ## 5 How many, or which?
 #
@@ -337,7 +332,7 @@ table = pd.DataFrame(rows, columns=["dataset", "setting", "wrong labels", "ceili
 table.set_index(["dataset", "setting"]).map(lambda x: f"{x:.2f}")
 
 # %% [markdown]
-# Read the two columns together. **What counts is not how many labels are wrong, but whether the wrong ones agree with each other.** Fewer than half of the labels are wrong under sparse-high, and half of the classes are lost. (Now pick both settings from the menu of section 1, too.)
+# Read the two columns together. **What counts is not how many labels are wrong, but whether the wrong ones agree with each other.** Fewer than half of the labels are wrong under sparse-high, and half of the classes are lost. (The menu of section 1 has both settings: look at them there, too.)
 #
 # Move $e_1$, the chance that the first class of a pair becomes the second, along the axis, and $e_2$, the way back, with the slider:
 
@@ -441,7 +436,7 @@ figure.update_yaxes(range=(0, 100)).update_xaxes(automargin=True)
 #
 # ## 7 Noise that looks at the image
 #
-# A transition matrix treats all images of a class alike. People do not: a sloppy 4 is called a 9 more often than a neat one. To play with that we let a *weak annotator* label the digits, a linear model that has seen ten examples of each class. It errs where it is unsure; we have chosen that it errs on a fifth of the images.
+# A transition matrix treats all images of a class alike. People do not: a sloppy 4 is called a 9 more often than a neat one. To play with that we let a *weak annotator* label the digits, a linear model that has seen ten examples of each class. It errs where it is unsure, on a fifth of the images.
 
 # %% tags=["fold"]
 chance, mistake = noise.weak_annotator(data.train_images, labels, 0.2, SEED)

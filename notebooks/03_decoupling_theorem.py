@@ -13,7 +13,7 @@
 #
 # **The question.** You make an objective large on noisy labels. When is the classifier you end up with the one that clean labels would have chosen?
 #
-# Paper: §3 and §4 (Theorems 4 to 7 and Corollary 1), §2.2 (Theorems 1 and 3), and their proofs in the appendix · Time: 20 min to read, 15 s to run (quick) · Needs: [01](01_divergences_and_conjugates.ipynb), [02](02_noise_models.ipynb)
+# Paper: §3 and §4 (Theorems 4 to 7 and Corollary 1), §2.2 (Theorems 1 and 3), and their proofs in the appendix · Time: 18 min to read, 15 s to run (quick) · Needs: [01](01_divergences_and_conjugates.ipynb), [02](02_noise_models.ipynb)
 #
 # **Contents**: 1 The plane of classifiers · 2 A table and a channel · 3 The theorem in three steps · 4 Many classes · 5 Any matrix at all · 6 Who keeps the ranking? · 7 The mystery deepens
 
@@ -174,7 +174,7 @@ print(bool(torch.allclose(T, epsilon * torch.eye(2) + torch.ones(2, 1) * e)))
 #
 # **Step 3: average.** Over $P$ this gives $\varepsilon\,\mathbb E_P[g] + \sum_j e_j\,\mathbb E_X[g(h,j)]$. Over $Q$, for $f^*(g)$, it gives the same with $f^*$. Subtract:
 #
-# $$\widetilde{\mathrm{VD}}_f(h,g) = \varepsilon\,\mathrm{VD}_f(h,g) + \underbrace{\sum_j e_j\,\Delta^j_f(h,g)}_{\mathrm{Bias}_f(h,g)},$$
+# $$\begin{aligned}\widetilde{\mathrm{VD}}_f(h,g) = {} & \varepsilon\,\mathrm{VD}_f(h,g) \\ & {}+ \underbrace{\sum_j e_j\,\Delta^j_f(h,g)}_{\mathrm{Bias}_f(h,g)},\end{aligned}$$
 #
 # $$\Delta^j_f = \mathbb E_X[g(h,j)] - \mathbb E_X[f^*(g(h,j))].$$
 #
@@ -274,7 +274,7 @@ exercises.corrected_g(corrected_g)
 # Nothing in the three steps used that there are two classes. Ten classes, a random table, a random $g$, all eight divergences:
 
 
-# %%
+# %% tags=["fold"]
 def random_table(rows, columns):
     free = torch.rand(rows * columns, generator=generator)
     return free.softmax(0).reshape(rows, columns)
@@ -299,7 +299,7 @@ print("largest gap between the two sides below 1e-12:", max(gaps.values()) < 1e-
 # %% [markdown]
 # What if $T$ is not uniform? Then step 2 fails: the rows of $T - \varepsilon I$ differ, so the extra part remembers the label, and a covariance between label and answer remains.
 
-# %%
+# %% tags=["fold"]
 sparse_matrix = torch.as_tensor(noise.sparse(10, None, 0.3, 0.1))
 covariance = {
     label: exact.decouple_covariance(joint_10, g, name, matrix).covariance.item()
@@ -308,11 +308,11 @@ covariance = {
 print({label: abs(value) < 1e-12 for label, value in covariance.items()})
 
 # %% [markdown]
-# **The decoupling is a property of uniform noise**, and of no other: the covariance vanishes for every $h$ and $g$ exactly when $T = \varepsilon I + \mathbf 1e^\top$. (The appendix has a theorem for sparse noise as well. It holds for two classes and needs a correction for more; it is one of the findings of [notebook 11](11_reading_the_paper_critically.ipynb).)
+# **The decoupling is a property of uniform noise**, and of no other: the covariance vanishes for every $h$ and $g$ exactly when $T = \varepsilon I + \mathbf 1e^\top$. (For sparse noise the appendix has a theorem of its own, which [notebook 11](11_reading_the_paper_critically.ipynb) looks at.)
 #
 # ## 5 Any matrix at all
 #
-# Step 1 holds for every $T$, and it gives two facts that the paper does not have.
+# Step 1 holds for every $T$, and gives two more facts.
 #
 # **The bias is a Jensen gap.** $\widetilde{\mathrm{VD}}(g) = \mathrm{VD}(Tg) - \mathbb E_Q[\,T f^*(g) - f^*(Tg)\,]$. Since $f^*$ is convex, the bracket is never negative: the noisy objective of $g$ lies below the clean objective of $Tg$. For total variation $f^*$ is linear on its domain, and the gap is zero.
 #
@@ -357,7 +357,7 @@ exercises.clean_vd(clean_vd)
 # %% [markdown]
 # Now the matrix of the mystery. Does sparse-high have an inverse?
 
-# %%
+# %% tags=["fold"]
 sparse_high = torch.as_tensor(noise.paper_noise("mnist", "sparse-high"))
 joint_s = random_table(10, 10)
 noisy_s = exact.noisy(joint_s, sparse_high)
@@ -440,9 +440,9 @@ curves_figure(
 # %% [markdown]
 # **Every line bends as noise grows, except two that are exactly flat: total variation and Pearson.** The other six all change their mind about these two classifiers.
 #
-# Pearson's flat line is a bonus that the paper does not mention. With two classes, $P - Q$ has a single free number $d$: its four cells are $\pm d$. Noise turns $d$ into $\varepsilon d$. Pearson is $\sum (P-Q)^2/Q = d^2 \sum_h \frac1{P(h)} \sum_y \frac1{p_y}$, so its noisy value is $\varepsilon^2 \cdot \big(\sum_y 1/\tilde p_y\big) / \big(\sum_y 1/p_y\big)$ times the clean one, a factor that does not depend on the classifier. With more classes the cells of $P - Q$ are not all of one size, and this argument ends; notebook 12 says what remains.
+# Pearson's flat line is a surprise. With two classes, $P - Q$ has a single free number $d$: its four cells are $\pm d$. Noise turns $d$ into $\varepsilon d$. Pearson is $\sum (P-Q)^2/Q = d^2 \sum_h \frac1{P(h)} \sum_y \frac1{p_y}$, so its noisy value is $\varepsilon^2 \cdot \big(\sum_y 1/\tilde p_y\big) / \big(\sum_y 1/p_y\big)$ times the clean one, a factor that does not depend on the classifier. With more classes the cells of $P - Q$ are not all of one size, and this argument ends; notebook 12 says what remains.
 #
-# Look at where the lines end: as labels become pure noise, all smooth divergences agree with Pearson. That is the parabola of notebook 01. (The paper expects the bias to lose its effect as noise grows, and proves robustness of the other divergences within a smaller class of classifiers. [Notebook 11](11_reading_the_paper_critically.ipynb) looks at both.)
+# Look at where the lines end: as labels become pure noise, all smooth divergences agree with Pearson. That is the parabola of notebook 01.
 #
 # **A tie that no divergence can break.** $D_f$ does not know the *names* of the answers. Swap the two rows, so that the classifier always says the opposite, and nothing changes:
 
@@ -455,7 +455,7 @@ accuracies = [round(exact.accuracy(table).item(), 6) for table in (good, anti)]
 print("accuracies", accuracies, "same D_f for all eight:", same_value)
 
 # %% [markdown]
-# So "maximising $D_f$ returns the Bayes optimal classifier" (Theorems 1 and 3, §2.2) can only hold up to renaming the classes. In training the names come from $g_f(h_x[y])$: it rewards the probability *of the label itself*. That is why a decreasing $g_f$ made an anti-classifier in notebook 01.
+# So a divergence finds the classes, but not their names (Theorems 1 and 3 hold up to renaming). In training the names come from $g_f(h_x[y])$: it rewards the probability *of the label itself*. That is why a decreasing $g_f$ made an anti-classifier in notebook 01.
 #
 # ### Exercise 4 ★: Bad but informative
 #
@@ -514,7 +514,7 @@ predict(
 # %% [markdown]
 # The noisy divergences of both:
 
-# %%
+# %% tags=["fold"]
 rows = {
     names[n]: [
         exact.f_divergence(exact.noisy(table, sparse_high), n).item()

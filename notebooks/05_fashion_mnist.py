@@ -13,11 +13,11 @@
 #
 # **The question.** Thirteen methods, one dataset, one table of accuracies. When may you say that one of them is better?
 #
-# Paper: §5.3 and its tables, appendix C.5 · Time: 18 min to read, 20 s to run (quick) · Needs: [04](04_mnist.ipynb)
+# Paper: §5.3 and its tables, appendix C.5 · Time: 15 min to read, 20 s to run (quick) · Needs: [04](04_mnist.ipynb)
 #
 # **Contents**: 1 Clothes with wrong names · 2 Thirteen methods · 3 Pick your epoch · 4 Three honest rules · 5 Thirteen methods on Fashion-MNIST · 6 Ahead, or lucky? · 7 Which rule is best? · 8 A checklist
 
-# %% tags=["parameters"]
+# %% tags=["parameters", "fold"]
 MODE = "quick"  # the digits; "laptop" and "paper" train on Fashion-MNIST itself
 NOISE = "uniform-high"
 SEED = 0  # first seed
@@ -27,7 +27,7 @@ CORRECTION = "none"  # of the divergences: "paper" or "exact", see notebook 09
 TRANSITION = "estimated"  # or "true", where a method needs T
 
 # %% [markdown]
-# (Folded: imports, and a check of the settings above.)
+# (Folded: settings and imports.)
 
 # %% tags=["grid", "fold"]
 try:
@@ -116,7 +116,7 @@ images_figure(
 # | Peer loss (PL) | $-\log h_x[\tilde y] + \alpha\,\log h_{x'}[\tilde y'']$ | a schedule for $\alpha$ |
 # | the eight $D_f$ | $-g_f(h_x[\tilde y]) + f^*(g_f(h_{x'}[\tilde y'']))$ | nothing |
 #
-# $x'$ and $\tilde y''$ belong to two other examples. BLC and FLC estimate $T$ from a network of their own that is trained first, with cross-entropy ([notebook 09](09_bias_correction.ipynb) looks at such estimates). In the paper these two use a fully connected network with AdaGrad while the others use a CNN with Adam: **two things change at once there.**
+# $x'$ and $\tilde y''$ belong to two other examples. BLC and FLC estimate $T$ from a network of their own that is trained first, with cross-entropy ([notebook 09](09_bias_correction.ipynb) looks at such estimates). (In the paper these two also use another network and another optimiser: **two things change at once there.**)
 #
 # Four of them, as different as possible, are trained now, with the same noisy labels and the same split. Each seed changes the initial weights and the order of the batches, nothing else. In mode *quick* that is a small network on 1000 digits, few enough to be learned by heart; 69 % of their labels are wrong.
 
@@ -304,9 +304,9 @@ exercises.noisy_accuracy(noisy_accuracy)
 # %% [markdown]
 # ## 5 Thirteen methods on Fashion-MNIST
 #
-# Now the real images. The committed runs hold all thirteen methods under all six noises of the paper: 50 000 noisy labels, a dozen epochs on a CPU, the epoch chosen by the paper's rule. Clean accuracy in percent, the mean over the seeds that all thirteen were run with; the last row says how many these are:
+# Now the clothes: thirteen methods under six noises, 50 000 noisy labels, a dozen epochs, the epoch chosen by the paper's rule. Clean accuracy in percent, and in the last row the number of seeds:
 
-# %% tags=["nbval-check-output"]
+# %% tags=["nbval-check-output", "fold"]
 stored = our_accuracies()
 fashion = stored.query(
     "dataset == 'fashion-mnist' and mode == 'laptop' and noise != 'clean'"
@@ -326,7 +326,7 @@ shown.loc["seeds"] = shared.dropna().groupby("noise").size()
 shown
 
 # %% [markdown]
-# The columns run from few wrong labels to many. One of them you know: under *sparse-high* cross-entropy, peer loss and the eight divergences stop at one half or below. But look again. Backward correction and DMI do get out, and forward correction does with some seeds, though in the paper they did not (notebook 02). That is a clue. Backward and forward correction are given an estimate of $T$, and DMI, a determinant, can do without it. Keep it for notebook 09.
+# The columns run from few wrong labels to many. One of them you know: under *sparse-high* cross-entropy, peer loss and the eight divergences stop at one half or below. But look again. Backward correction and DMI do get out, and forward correction sometimes. That is a clue: the two corrections are given an estimate of $T$, and DMI, a determinant, can do without it. Keep it for notebook 09.
 #
 # Six columns, and no method wins them all. A fair summary is the **average rank** of each method over the six noises, together with a **critical difference**: two methods whose average ranks differ by less than that cannot be told apart by so few settings (Demšar, 2006).
 
@@ -371,7 +371,7 @@ figure
 #
 # Two methods are easier to compare than thirteen, if they are **paired**: the same labels, the same seed, subtracted run by run. The mean of the differences then has a confidence interval. "Ahead" is what you may say when all of it lies above zero. Each method minus cross-entropy, over the five noises of Fashion-MNIST that keep the right label in front:
 
-# %% tags=["nbval-check-output"]
+# %% tags=["nbval-check-output", "fold"]
 five = table.drop("sparse-high")
 against_ce = pd.DataFrame(
     {
@@ -386,7 +386,7 @@ against_ce.sort_values("mean", ascending=False).map(
 )
 
 # %% [markdown]
-# These are points of accuracy, with 95 % intervals over the five noises. In a dozen epochs little is memorised, and no divergence of the paper's tables is ahead of cross-entropy over these five, although all of them lie above it under the two strongest noises. Of the three that the paper crosses out, squared Hellinger is ahead, by a hair. That is what a fair comparison looks like: less exciting, and true.
+# These are points of accuracy, with 95 % intervals over the five noises. In a dozen epochs little is memorised, and no divergence of the paper's tables is ahead of cross-entropy. Squared Hellinger is, by a hair. That is what a fair comparison looks like: less exciting, and true.
 #
 # ### Exercise 3 ★★: Paired differences
 #
@@ -410,8 +410,8 @@ exercises.paired_difference(paired)
 #
 # ```python
 # def paired(first, second):
-#     differences = pd.Series(first) - pd.Series(second)
-#     return differences.mean(), differences.std() / len(differences) ** 0.5
+#     differences = first - second
+#     return differences.mean(), differences.std(ddof=1) / len(differences) ** 0.5
 # ```
 #
 # </details>
@@ -419,9 +419,9 @@ exercises.paired_difference(paired)
 # %% [markdown]
 # ## 7 Which rule is best?
 #
-# On the digits above, the last epoch was the worst choice. Now take *all* committed runs of this repository, on every dataset, and ask again. What each rule loses against the oracle, in points. A cell of the tables counts once, with the mean over its seeds, and cells are averaged by group:
+# On the digits above, the last epoch was the worst choice. Now take *all* runs of ours, on every dataset, and ask again: how many points does each rule lose against the oracle?
 
-# %%
+# %% tags=["fold"]
 rules_of = list(RULES)
 for rule in rules_of:
     stored[rule] = 100 * (stored["accuracy_oracle"] - stored[accuracy_column(rule)])
@@ -439,7 +439,7 @@ by_group["cells"] = [len(part) for part in parts.values()]
 
 # %% tags=["predict"]
 predict(
-    "Averaged over all committed cells, which rule loses most?",
+    "Averaged over all our runs, which rule loses most?",
     [
         "the last epoch, as on the digits",
         "the accuracy on noisy validation labels",
@@ -457,7 +457,7 @@ predict(
 by_group.round(2)
 
 # %% [markdown]
-# The same as paired differences: what a rule loses *more than the noisy objective*, on the same runs, with its 95 % interval over the cells:
+# And what a rule loses *more than the noisy objective* on the same runs, with its 95 % interval:
 
 # %% tags=["nbval-ignore-output", "fold"]
 against_objective = {
@@ -476,7 +476,7 @@ pd.Series(
 # %% [markdown]
 # **What to see**: both findings are right, for different runs, and the tables say which.
 #
-# - Where a network memorises, **the last epoch** is the worst epoch. Small data, many epochs, no dropout: the digits above. (A dozen epochs on 50 000 images are too few to learn them by heart, so hardly any committed run is of this kind.)
+# - Where a network memorises, **the last epoch** is the worst epoch. Small data, many epochs, no dropout: the digits above.
 # - Where it does not, hardly anything is lost by any rule, and there is nothing to choose.
 # - Where noise prefers a wrong label (*sparse-high*), **noisy accuracy** misleads: there it loses points, and the interval excludes zero.
 # - The **noisy objective** does badly nowhere: wherever the three differ by more than half a point, one of the other two loses more. If you know nothing about your noise, take that one. It is the paper's rule, and a good one.
@@ -524,7 +524,7 @@ exercises.told_apart(told_apart)
 # %% [markdown]
 # ## 8 A checklist
 #
-# What to ask of any comparison under label noise, your own or a published one. The first three are checked by code below.
+# What to ask of any comparison under label noise, your own or a published one. (The folded cell checks the first three of ours.)
 #
 # 1. **The same noisy labels** for every method, by fingerprint, and not only the same rate.
 # 2. **Test images that nobody trained on**, with clean labels.
@@ -536,7 +536,7 @@ exercises.told_apart(told_apart)
 # 8. The rule that chose the epoch stands in the table, and it is not the oracle.
 # 9. A spread over seeds, and "tied" where it does not separate.
 
-# %%
+# %% tags=["fold"]
 first, second = (noisy_data(DATASET, NOISE).split for _ in range(2))
 same_labels = labels_sha256(first.train_labels) == labels_sha256(second.train_labels)
 train_set = {image.numpy().tobytes() for image in first.train_images}
@@ -548,9 +548,9 @@ wrong_in_training, wrong_in_validation = (
 )
 
 # %% [markdown]
-# The budget of the four methods above, all epochs of all stages:
+# And the fifth: all epochs of all stages of the four methods above.
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["nbval-ignore-output", "fold"]
 budget = {
     method_title(method): settings.epochs * (2 if method in ("blc", "flc") else 1)
     + (settings.warm_up.epochs if settings.warm_up else 0)
@@ -562,7 +562,7 @@ pd.Series(budget, name="epochs, all stages").to_frame().T
 # %% [markdown]
 # ## Claims checked
 
-# %% tags=["claim", "nbval-check-output"]
+# %% tags=["claim", "nbval-check-output", "fold"]
 claim("every run saw the same noisy labels", same_labels)
 claim("no test image is a training image", shared == 0)
 claim(
@@ -571,7 +571,7 @@ claim(
 )
 
 # %% [markdown]
-# Fashion-MNIST, from the committed runs:
+# Fashion-MNIST:
 
 # %% tags=["claim", "nbval-check-output", "fold"]
 claim(
@@ -606,7 +606,7 @@ claim(
 )
 
 # %% [markdown]
-# The rules, over all committed runs:
+# The rules, over all runs:
 
 # %% tags=["claim", "nbval-check-output", "fold"]
 all_groups = by_group[rules_of]
@@ -635,7 +635,7 @@ claim(
 )
 
 # %% [markdown]
-# What the digits showed; made for the default parameters only.
+# And what the digits showed:
 
 # %% tags=["claim", "nbval-check-output", "fold"]
 if (MODE, METHODS, NOISE, CORRECTION) == (

@@ -13,11 +13,11 @@
 #
 # **The question.** The paper's only figure shows three divergences on CIFAR-10 under growing noise, and their curves lie on top of each other. The paper reads this as a sign of common robustness. What does the figure really compare?
 #
-# Paper: §5.2 and its figure, §5.1 (clean data), appendix C.1, C.5, C.6 · Time: 18 min to read, 20 s to run (quick) · Needs: [04](04_mnist.ipynb), [05](05_fashion_mnist.ipynb)
+# Paper: §5.2 and its figure, §5.1 (clean data), appendix C.1, C.5, C.6 · Time: 16 min to read, 20 s to run (quick) · Needs: [04](04_mnist.ipynb), [05](05_fashion_mnist.ipynb)
 #
 # **Contents**: 1 Pull on one example · 2 A slow start · 3 The paper's figure · 4 When the network is sure · 5 Clean labels · 6 CIFAR-10 itself · 7 The mystery on photographs · 8 In seconds: frozen features
 
-# %% tags=["parameters"]
+# %% tags=["parameters", "fold"]
 MODE = "quick"  # the digits; "laptop" and "paper" train on CIFAR-10 itself
 NOISE = "uniform-high"
 METHOD = "tv"
@@ -26,7 +26,7 @@ CORRECTION = "none"  # or "paper" or "exact", see notebook 09
 TRANSITION = "estimated"  # or "true", where a T is needed
 
 # %% [markdown]
-# (Folded: imports, and a check of the settings above.)
+# (Folded: settings and imports.)
 
 # %% tags=["grid", "fold"]
 try:
@@ -38,6 +38,7 @@ try:
         divergence,
         fit,
         method_title,
+        noise,
         noisy_data,
         our_accuracies,
         our_robustness,
@@ -68,6 +69,7 @@ from fdiv.course import (
     line_style,
     matrix_figure,
     nb06 as exercises,
+    photographs,
     photographs_figure,
     predict,
     robustness_figure,
@@ -124,7 +126,7 @@ explore(pull_figure, probability=[0.001, 0.01, 0.03, 0.1, 0.3, 0.5, 0.7, 0.9, 0.
 # %% [markdown]
 # By the chain rule the pull is
 #
-# $$\text{cross-entropy: } 1 - v, \qquad D_f: \; g_f'(v)\; v\,(1 - v).$$
+# $$\begin{aligned} \text{cross-entropy:} & \quad 1 - v, \\ D_f: & \quad g_f'(v)\; v\,(1 - v). \end{aligned}$$
 #
 # The factor $v$ is the derivative of the softmax, which cross-entropy's logarithm cancels and $g_f$ does not. So a label that the model finds unlikely is hardly pulled at all. **That is the robustness**: once the model has an opinion, a wrong label is left alone. It has a price.
 #
@@ -207,13 +209,11 @@ figure.update_layout(
 figure
 
 # %% [markdown]
-# **What to see**: the warm-up saves a few epochs and no more. It is trained **once** per dataset, noise and seed, and all methods start from the same file.
-#
-# The network of the paper is PreAct ResNet-18 (He et al., 2016), in which normalisation and ReLU come *before* each convolution. The authors' program departs from He et al. in four places: an activation after the first convolution, shortcuts that carry the activated input, no last activation, and other initial weights. `--variant authors-code` trains that one.
+# **What to see**: the warm-up saves a few epochs and no more. It is trained **once** per dataset, noise and seed, and all methods start from the same weights.
 #
 # ## 3 The paper's figure
 #
-# Symmetric noise of ten rates, from 0 to 81 %. Crosses are read off the paper's figure (CIFAR-10; it draws accuracies for two of its three divergences). Lines are committed runs of this repository, wherever they cover such rates: one seed, a dozen epochs.
+# Symmetric noise of ten rates, from 0 to 81 %. Crosses are read off the paper's figure (CIFAR-10; it draws accuracies for two of its three divergences). Lines are runs of ours: one seed, a dozen epochs.
 
 # %%
 stored, curves = our_accuracies(), our_robustness()
@@ -240,7 +240,7 @@ robustness_figure(curves)
 #
 # A trained network is nearly always *sure*: its largest probability is close to 1, all others are close to 0. So $v$ is 1 where it is right and 0 where it is wrong, and only **two points** of $g_f$ and of $f^*\circ g_f$ ever enter. With accuracy $a$ and $K$ balanced classes
 #
-# $$\begin{aligned}D_f\text{-value} \;=\;{} & a\,g_f(1) + (1-a)\,g_f(0) \\ & - \tfrac1K f^*(g_f(1)) - \tfrac{K-1}{K} f^*(g_f(0)).\end{aligned}$$
+# $$\begin{aligned}D_f\text{-value} \;=\;{} & a\,g_f(1) + (1-a)\,g_f(0) \\ & - \tfrac1K f^*(g_f(1)) \\ & - \tfrac{K-1}{K} f^*(g_f(0)).\end{aligned}$$
 #
 # ### Exercise 2 ★★: The objective of a sure network
 #
@@ -380,23 +380,11 @@ exercises.accuracy_of(accuracy_from_value)
 # </details>
 
 # %% [markdown]
-# With it, the accuracies of Jensen-Shannon that the figure does not draw, beside those of total variation that it does:
-
-# %% tags=["nbval-check-output"]
-js = paper_robustness().query("method == 'js'").set_index("rate")["value"]
-at_0, at_1 = of_certain("js", 0.0), of_certain("js", 1.0)
-drawn = paper.query("method == 'tv'").set_index("rate")["accuracy"]
-backwards = pd.DataFrame(
-    {"JS, from its value": (js - at_0) / (at_1 - at_0), "TV": drawn}
-)
-backwards.loc[:0.72].T.round(2)
-
-# %% [markdown]
 # ## 5 Clean labels
 #
-# Does robustness cost anything when nothing is wrong? The gap of each divergence to cross-entropy, in points, as the paper prints it, and ours on the two datasets where we have run it (a dozen epochs):
+# Does robustness cost anything when nothing is wrong? The gap of each divergence to cross-entropy, in points: the paper's, and ours after a dozen epochs.
 
-# %% tags=["nbval-check-output"]
+# %% tags=["nbval-check-output", "fold"]
 printed = paper_accuracies().query("table == 'clean' and method != 'ce'")
 printed = printed.pivot(index="dataset", columns="method", values="gap")
 ours = stored.query(
@@ -409,11 +397,11 @@ both = {"paper": printed[["tv", "js", "kl"]], "ours": gaps.assign(seeds=seeds)}
 pd.concat(both).round(2).astype(object).fillna("")
 
 # %% [markdown]
-# On MNIST next to nothing. In a dozen epochs of Fashion-MNIST two to three points: a bounded objective learns the last, hardest examples slowly. The paper calls its gaps negligible; its own largest, KL on CIFAR-10, is three points, where the network was deep and there was no warm-up.
+# On MNIST next to nothing. In a dozen epochs of Fashion-MNIST two to three points: a bounded objective learns the last, hardest examples slowly. The paper calls its gaps negligible; its largest is three points, for KL on CIFAR-10.
 #
 # ## 6 CIFAR-10 itself
 #
-# One run, from the parameters at the top. In mode *quick* it is the run of notebook 04, taken from the shelf; in the other modes it is CIFAR-10 with its warm-up. This cell is what `fdiv grid` executes for the tables.
+# One run, with the settings of the top. In mode *quick* it is the run of notebook 04 on digits, in the other modes CIFAR-10 with its warm-up.
 
 # %% tags=["grid", "training", "nbval-ignore-output"]
 run = watched(
@@ -435,10 +423,18 @@ run = watched(
 run.summary().set_index("rule").round(3)
 
 # %% [markdown]
-# CIFAR-10 has no licence that would let us keep some of its photographs here. In modes *laptop* and *paper*, which have the dataset, the next cell shows sixteen of them with their noisy labels. In mode *quick* it shows the noise instead: how often a photograph of each thing is called what.
+# CIFAR-10 has no licence that would let us show some of its photographs here. So in mode *quick* you see pieces of two others, shrunk to the same 32 × 32 pixels, which is all that a network of CIFAR-10 ever sees; some of their labels are wrong. (By danielbuechele and vultilion, CC BY 2.0; they come with scikit-learn.) Below them stands the noise of CIFAR-10: how often a photograph of each thing is called what. Modes *laptop* and *paper* show CIFAR-10 itself.
 
 # %% tags=["nbval-ignore-output", "fold"]
 if MODE == "quick":
+    pictures, shown = photographs()
+    kinds = sorted(set(shown))
+    clean = torch.tensor([kinds.index(name) for name in shown])
+    given = [kinds[k] for k in noise.corrupt(clean, noise.symmetric(0.4, 3), SEED)]
+    names = [n if n == c else f"<b>{n}</b>" for n, c in zip(given, shown, strict=True)]
+    photographs_figure(
+        pictures, names, title="As small as CIFAR-10's (bold: wrong)"
+    ).show()
     title = f"What the photographs are called under {NOISE}"
     matrix_figure(paper_noise("cifar-10", NOISE), names=THINGS, title=title).show()
 else:
@@ -450,7 +446,7 @@ else:
     ).show()
 
 # %% [markdown]
-# **The network.** PreAct ResNet-18 is slow on a CPU. The runs below use a network that gets through ten times as many images a second (`make bench`): patches of 2 × 2 pixels are whitened once and for all, then come six convolutions, 1.2 million weights in all (`fdiv.learning.models.fast_net`; the ideas are David Page's and Keller Jordan's). Every method gets the same twelve epochs, a quarter of an hour on one core: cross-entropy has all twelve to itself, the others have four of shared warm-up and eight of their own. Its learning rates were chosen on noisy validation labels alone.
+# **The network.** The paper's, PreAct ResNet-18, is slow on a CPU. The runs below use one that gets through ten times as many images a second (`fdiv.learning.models.fast_net`, six convolutions after ideas of David Page and Keller Jordan). Every method gets the same twelve epochs, a quarter of an hour on one core: cross-entropy has all twelve to itself, the others four of shared warm-up and eight of their own.
 
 # %% tags=["fold"]
 cifar = titled(stored.query("dataset == 'cifar-10' and mode == 'laptop'").copy())
@@ -488,11 +484,11 @@ shown.rename(
 # %% [markdown]
 # Clean test accuracy in percent, by the paper's rule (with its standard deviation over the seeds) and at the last epoch, and the percentage of the wrong training labels that the network ends up repeating.
 #
-# **What to see**: after twelve epochs total variation is ahead (seed by seed; the interval stands at the end of section 7) although neither network repeats many wrong labels, so the difference lies in what wrong labels *pull*. With three times as long (`--variant long`) the two part for good. Cross-entropy begins to memorise, and its last epoch is worse than its twelfth was. Total variation (12 epochs of warm-up, 24 of its own) repeats a quarter as many wrong labels and passes the paper's best run, 85.6 % after 220 epochs of a network ten times as large. Mind the last column: a row of one seed has no spread.
+# **What to see**: after twelve epochs total variation is ahead although neither network repeats many wrong labels, so the difference lies in what wrong labels *pull*. With three times as long the two part for good. Cross-entropy begins to memorise, and its last epoch is worse than its twelfth was. Total variation repeats a quarter as many wrong labels and passes the paper's best run, 85.6 % after 220 epochs of a network ten times as large. (Mind the last column: one seed has no spread.)
 #
 # ## 7 The mystery on photographs
 #
-# Under *sparse-high* the right label is no longer the most frequent one for half of the classes. On MNIST cross-entropy and the divergences stopped at one half. Here is every run on CIFAR-10 under it, beside the paper's best number for that method. *told* says what a method knew of $T$:
+# Under *sparse-high* the right label is no longer the most frequent one for half of the classes. On MNIST cross-entropy and the divergences stopped at one half. And on photographs?
 
 # %% tags=["predict"]
 predict(
@@ -509,6 +505,9 @@ predict(
         "So on photographs, too, one half is no law. It reads $T$ off the noisy labels first. The *ratio rule* does without any $T$ and reaches 84 %. What they do and why it works is kept for notebook 09.",
     ],
 )
+
+# %% [markdown]
+# Every run on CIFAR-10 under sparse-high, beside the paper's best of that method. *told* says what a method knew of $T$:
 
 # %% tags=["nbval-ignore-output", "fold"]
 sparse = cifar.query("noise == 'sparse-high'")
@@ -528,32 +527,20 @@ best_first.set_index(["way", "told"]).map(
 
 # %% [markdown]
 # **What to see**: the first four get far beyond the paper's best. What they have, and the others lack, is the subject of [notebook 09](09_bias_correction.ipynb).
-#
-# Where the same network was trained with cross-entropy and with total variation on the same labels and seeds, this is their difference, by the paper's rule:
-
-# %% tags=["nbval-ignore-output", "fold"]
-plain = cifar[cifar["correction"] == "none"]
-for (noise, length), part in plain.groupby(["noise", "length"]):
-    pair = part.pivot_table("noisy_objective", "seed", "method")
-    if {"ce", "tv"} <= set(pair):
-        gap = paired_difference(pair["tv"], pair["ce"])
-        sure = f"{gap.verdict} at 95 %" if gap.pairs > 1 else "one seed, no interval"
-        print(f"{noise}, {length}: TV minus CE {gap.mean:+.1f} points ({sure})")
 
 # %% [markdown]
 # ## 8 In seconds: frozen features
 #
-# A quarter of an hour a run is too long for five seeds of everything. There is a shortcut: let a network that others trained (MobileNetV2, on ImageNet) look once at each photograph, keep the 1280 numbers it computes, and train a small layer on those of 5000 photographs. A run takes seconds. So here is the whole main table of the paper on CIFAR-10, thirteen methods and ours, six noises and three kinds of labels that people gave, five seeds each (`python -m fdiv.experiments.then_and_now paper`). Seven conclusions of the paper, put to that test; two methods are told apart only where the 95 % interval of their difference excludes zero:
+# A quarter of an hour a run is too long for five seeds of everything. There is a shortcut: let a network that others trained look once at each photograph, keep the 1280 numbers it computes, and train a small layer on those. A run takes seconds. So the whole main table of the paper could be run, five seeds each, and seven of its conclusions put to the test. (Ahead or behind: the 95 % interval of the difference excludes zero.)
 
 # %% tags=["nbval-check-output"]
 on_features = then_and_now.conclusions()
-for row in on_features.itertuples():
-    print(f"{row.verdict.upper()}: {row.conclusion}\n    {row.measured}\n")
+on_features.set_index("conclusion")[["verdict", "measured"]]
 
 # %% [markdown]
 # **What to see**: divergences are ahead of cross-entropy wherever the right label stays in front, and no method of the paper passes 70 % under sparse-high. Which divergence is the best changes from noise to noise, and DMI, a baseline, keeps up. On the labels that people gave the gain is half a point: [notebook 08](08_clothing1m.ipynb) says why.
 #
-# **On a GPU.** The paper's recipe is 120 epochs of warm-up and 100 of $D_f$ with PreAct ResNet-18; on a CPU core one epoch of it takes ten minutes or more.
+# **On a GPU.** The paper's recipe is 120 epochs of warm-up and 100 of $D_f$ with PreAct ResNet-18, and wants a GPU.
 #
 # ```bash
 # fdiv train cifar-10 --mode paper --noise uniform-high --method tv --seed 0   # one run
@@ -561,15 +548,6 @@ for row in on_features.itertuples():
 # fdiv grid robustness-figure --mode paper                                     # the figure
 # ```
 #
-# The paper's numbers, to compare with:
-
-# %% tags=["nbval-check-output"]
-theirs = paper_accuracies().query("table == 'main' and dataset == 'cifar-10'")
-theirs.pivot(index="noise", columns="method", values="max")[
-    ["ce", "blc", "flc", "dmi", "pl", "tv", "js", "kl"]
-]
-
-# %% [markdown]
 # ## Claims checked
 
 # %% tags=["claim", "nbval-check-output", "fold"]
@@ -589,6 +567,12 @@ claim(
 claim(
     "the paper's values of D_f follow from its accuracies, up to 72 % noise",
     (paper["value"] - paper["predicted"])[paper["rate"] < 0.8].abs().max() < 0.016,
+)
+js = paper_robustness().query("method == 'js'").set_index("rate")["value"]
+at_0, at_1 = of_certain("js", 0.0), of_certain("js", 1.0)
+drawn = paper.query("method == 'tv'").set_index("rate")["accuracy"]
+backwards = pd.DataFrame(
+    {"JS, from its value": (js - at_0) / (at_1 - at_0), "TV": drawn}
 )
 claim(
     "Jensen-Shannon, read backwards, is within three points of total variation up to 63 %",
@@ -618,7 +602,7 @@ claim(
 )
 
 # %% [markdown]
-# And the committed runs on CIFAR-10:
+# And CIFAR-10 itself:
 
 # %% tags=["claim", "nbval-check-output", "fold"]
 equal = same_label.query("length == '12 epochs'").groupby("method")["noisy_objective"]

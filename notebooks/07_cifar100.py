@@ -13,11 +13,11 @@
 #
 # **The question.** With a hundred classes the paper calls the estimate of the product term "unstable", and trains 240 epochs with cross-entropy first. What exactly becomes unstable: the estimate, the start, or something that nobody looked at?
 #
-# Paper: §5.1, the CIFAR-100 rows of its tables, appendix C.4 and C.5 · Time: 14 min to read, 25 s to run (quick) · Needs: [04](04_mnist.ipynb), [06](06_cifar10.ipynb)
+# Paper: §5.1, the CIFAR-100 rows of its tables, appendix C.4 and C.5 · Time: 12 min to read, 25 s to run (quick) · Needs: [04](04_mnist.ipynb), [06](06_cifar10.ipynb)
 #
 # **Contents**: 1 A hundred classes from ten digits · 2 Suspect one: the estimate · 3 Suspect two: the start · 4 Suspect three: an empty class · 5 Fifty pairs · 6 CIFAR-100 itself
 
-# %% tags=["parameters"]
+# %% tags=["parameters", "fold"]
 MODE = "quick"  # pairs of digits; "laptop" and "paper" train on CIFAR-100 itself
 NOISE = "uniform"
 METHOD = "tv"
@@ -26,7 +26,7 @@ CORRECTION = "none"  # or "paper" or "exact", see notebook 09
 TRANSITION = "estimated"  # or "true", where a T is needed
 
 # %% [markdown]
-# (Folded: imports, and a check of the settings above.)
+# (Folded: settings and imports.)
 
 # %% tags=["grid", "fold"]
 try:
@@ -83,7 +83,7 @@ NOISE = check_noise("cifar-100", NOISE)
 #
 # No download, and still real images: two handwritten digits side by side, and the class is the two-digit number. A **bold** label is wrong. The digits of the test set occur in no training image.
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["nbval-ignore-output", "fold"]
 pairs = noisy_data("paired-digits", "uniform").split
 captions = [
     f"{n:02d}" if n == c else f"<b>{n:02d}</b> ({c:02d})"
@@ -203,11 +203,11 @@ figure.update_layout(
 figure
 
 # %% [markdown]
-# **What to see**: the orange line climbs, and the blue one falls to 1. The second term is unreliable and unimportant at the same time. (The dotted line is $1 + \rho^2 (K-1)/(K^2 a(1-a))$ for a network that agrees with the share $a$ of the labels, with the $\rho$ of notebook 01. Notebook 12 derives it.) The exact sum still saves a forward pass; but suspect one is innocent.
+# **What to see**: the orange line climbs, and the blue one falls to 1. The second term is unreliable and unimportant at the same time. (The dotted line is a formula that notebook 12 derives.) Suspect one is innocent.
 #
 # ## 3 Suspect two: the start
 #
-# Now train. One run starts with eight epochs of cross-entropy, as the package does for a hundred classes; another starts with total variation at once. Both have twenty epochs, the exact product term, and the same seed.
+# Now train. One run starts with eight epochs of cross-entropy, another with total variation at once. Both have twenty epochs and the same seed.
 
 # %% tags=["training"]
 settings = recipe("paired-digits", "tv")
@@ -254,7 +254,7 @@ figure.update_layout(
 figure
 
 # %% [markdown]
-# **What to see**: there is the instability. It is **the start**, and a warm-up cures it. (The paper warms up for 240 epochs on noisy CIFAR-100, and for 120 on its clean labels.)
+# **What to see**: there is the instability. It is **the start**, and a warm-up cures it.
 #
 # ## 4 Suspect three: an empty class
 #
@@ -342,7 +342,7 @@ dmi.map("{:.0%}".format)
 best[["ce", "dmi"]].assign(difference=best["dmi"] - best["ce"]).round(2)
 
 # %% [markdown]
-# They agree to within a point. Our `DMI` warns where there is no gradient, and refuses a batch smaller than the number of classes.
+# They agree to within a point: DMI stood still, and nobody was told.
 #
 # ### Exercise 2 ★★: How many classes does a batch hold?
 #
@@ -442,7 +442,7 @@ exercises.misled_classes(misled_classes)
 # %% [markdown]
 # This is sparse-high again, ten times as large. What the formulas allow (the ceilings of notebook 03), and what total variation reaches on the paired digits:
 
-# %% tags=["training", "nbval-ignore-output"]
+# %% tags=["training", "nbval-ignore-output", "fold"]
 ceilings = {
     "cross-entropy, at most": exact.ceiling("cross-entropy", T),
     "total variation, at most": exact.ceiling("tv", T),
@@ -509,7 +509,7 @@ exercises.smallest_batch(smallest_batch)
 # %% [markdown]
 # ## 6 CIFAR-100 itself
 #
-# One run, from the parameters at the top: the paired digits in mode *quick* (the warmed-up run of section 3, taken from the shelf), CIFAR-100 itself in the others.
+# One run, with the settings of the top: the paired digits in mode *quick*, CIFAR-100 itself in the others.
 
 # %% tags=["grid", "training", "nbval-ignore-output"]
 run = watched(
@@ -539,9 +539,9 @@ run.summary().set_index("rule").round(3)
 # fdiv train cifar-100 --mode laptop --noise human-fine --method tv         # labels people gave
 # ```
 #
-# CIFAR-100 is in no package index that this repository could fetch it from, and we have not trained on it: its reader is tested on small files of the real format, its network and recipe on CIFAR-10. So here is the paper's table alone; runs of yours that `fdiv results` collects will stand below it:
+# We have not trained on CIFAR-100 itself, so here stands the paper's table alone. Runs of yours will stand below it, once `fdiv results` has collected them:
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["nbval-ignore-output", "fold"]
 ours = titled(our_accuracies().query("dataset == 'cifar-100'"))
 shown = {"paper, best run": best}
 if len(ours):

@@ -13,11 +13,11 @@
 #
 # **The question.** People look at the image. They mislabel the cat that looks like a dog, and the next person does the same. Does anything in the theory notice, if $T$ stays the same?
 #
-# Paper: §5.3 "Clothing1M", its table, appendix C.5 · Time: 18 min to read, 25 s to run (quick) · Needs: [03](03_decoupling_theorem.ipynb), [05](05_fashion_mnist.ipynb)
+# Paper: §5.3 "Clothing1M", its table, appendix C.5 · Time: 14 min to read, 25 s to run (quick) · Needs: [03](03_decoupling_theorem.ipynb), [05](05_fashion_mnist.ipynb)
 #
 # **Contents**: 1 Two kinds of mistakes · 2 A test · 3 The missing term · 4 What happens in training · 5 People: CIFAR-10N · 6 Three makers of noise · 7 Clothing1M
 
-# %% tags=["parameters"]
+# %% tags=["parameters", "fold"]
 MODE = "quick"  # digits with image-dependent noise; "paper" trains on Clothing1M itself
 NOISE = "human"
 METHOD = "tv"
@@ -26,7 +26,7 @@ CORRECTION = "none"
 TRANSITION = "estimated"  # for the methods that need T; nobody knows the true one here
 
 # %% [markdown]
-# The imports, and a check of the parameters.
+# (Folded: settings and imports.)
 
 # %% tags=["grid", "fold"]
 try:
@@ -146,7 +146,7 @@ predict(
 pd.Series(flip_auroc, name="AUROC of foreseeing a flip").to_frame().T.round(3)
 
 # %% [markdown]
-# One half is guessing. **What to see**: $T$ is the same; the assumption is not in $T$. It has to be tested, and a part of the data with clean labels is enough for that.
+# One half is guessing. **What to see**: the same $T$, and only one of the two keeps the assumption. You cannot read it off $T$; you have to test it, and some clean labels are enough for that.
 #
 # ## 3 The missing term
 #
@@ -188,7 +188,7 @@ exercises.noisy_agreement(noisy_agreement)
 # A model that errs where the labels err has a negative covariance: **it is rewarded for it.**
 
 
-# %%
+# %% tags=["fold"]
 K, r = 10, 0.4
 g = torch.where(torch.eye(K) > 0, 0.5 * torch.tanh(torch.tensor(1.0)), 0.0).double()
 
@@ -348,7 +348,7 @@ figure
 # %% [markdown]
 # Total variation minus cross-entropy, seed by seed, in points with its 95 % interval, and what the annotator costs each:
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["nbval-ignore-output", "fold"]
 by_seed = 100 * runs.pivot(index=["noise", "seed"], columns="method", values="accuracy")
 twin, annotator = by_seed.loc["twin"], by_seed.loc["annotator"]
 differences = {
@@ -367,7 +367,7 @@ for name, gap in differences.items():
 #
 # ## 5 People: CIFAR-10N
 #
-# Is that how people err? Three people labelled each of the 50 000 training images of CIFAR-10 (Wei et al., 2022). `python -m fdiv.experiments.human_noise` downloads images and labels and puts both to the test of section 2. This is what it found:
+# Is that how people err? Three people labelled each of the 50 000 training images of CIFAR-10 (Wei et al., 2022). Here is the test of section 2 on their labels:
 
 # %% tags=["nbval-check-output"]
 people = human_noise.measured()
@@ -384,9 +384,9 @@ matrix_figure(
 )
 
 # %% [markdown]
-# **Do people err together?** A second test, which needs no images at all. If the three annotators erred independently given the class, their error matrices would tell how often two of them outvote the truth. `majority_wrong` adds it up over all $10^3$ votes of each class.
+# **Do people err together?** A second test, which needs no images at all. If the three annotators erred independently given the class, their error matrices would tell how often two of them outvote the truth.
 
-# %%
+# %% tags=["fold"]
 three = np.mean([human_noise.measured_T(f"random-{i}") for i in (1, 2, 3)], axis=0)
 expected = human_noise.majority_wrong(three)
 found = people.query("labels == 'aggregate'")["wrong"].iloc[0]
@@ -440,32 +440,32 @@ exercises.vote_of_three(vote_of_three)
 # %% [markdown]
 # ### Training on them
 #
-# So people err where images are hard, and together. Do they take total variation's lead away, as the weak annotator did? A small network learns from frozen features of the photographs (five seeds, the epoch chosen by noisy validation accuracy; [notebook 13](13_then_and_now.ipynb) has the details and many more losses). Clean test accuracy in percent, mean ± standard deviation (seeds), and the difference to cross-entropy, seed by seed, with its 95 % interval:
+# So people err where images are hard, and together. Do they take total variation's lead away, as the weak annotator did? A small network learns from frozen features of the photographs (five seeds; [notebook 13](13_then_and_now.ipynb) has many more losses). Clean test accuracy of cross-entropy in percent, and how far the divergences are ahead of it, seed by seed, with the 95 % interval:
 
-# %% tags=["nbval-check-output"]
+# %% tags=["nbval-check-output", "fold"]
 on_people = then_and_now.against("features", "noisy-accuracy")
 on_people = on_people[on_people["noise"].str.startswith("human")]
 on_people = on_people[on_people["method"].isin(["ce", "tv", "kl"])]
 shown = on_people.assign(
     method=on_people["method"].map(method_title),
-    accuracy=[
-        f"{r.mean:.1f} ± {r.std:.1f} ({r.seeds})" for r in on_people.itertuples()
-    ],
-    minus_ce=[
-        f"{r.gap:+.1f} ({r.low:+.1f} to {r.high:+.1f})" for r in on_people.itertuples()
+    cell=[
+        f"{r.mean:.1f} ± {r.std:.1f}"
+        if r.method == "ce"
+        else f"{r.gap:+.1f} ({r.low:+.1f} to {r.high:+.1f})"
+        for r in on_people.itertuples()
     ],
 )
-shown.pivot(index="noise", columns="method", values=["accuracy", "minus_ce"])
+shown.pivot(index="noise", columns="method", values="cell")
 
 # %% [markdown]
-# Not quite: people look at the image, but less than the annotator, whose flips were far easier to foresee. Total variation stays ahead, by half a point to two points. `fdiv train cifar-10 --noise human-worse --method tv` trains on the photographs themselves.
+# Not quite: people look at the image, but less than the annotator, whose flips were far easier to foresee. Total variation stays ahead, by half a point to two points.
 
 # %% [markdown]
 # ## 6 Three makers of noise
 #
-# Papers on image-dependent noise seldom use people. Much of the literature uses the generator of **Xia et al.** (2020): each image gets a flip rate of its own, and a *random linear map* of its pixels decides which label it flips to. Our stand-in for Clothing1M in mode *quick* is that one (`instance-0.4`). Is it as hard as the weak annotator of section 1? Same images, the same share of wrong labels:
+# Papers on image-dependent noise seldom use people. Many use the generator of **Xia et al.** (2020): each image gets a flip rate of its own, and a *random linear map* of its pixels decides which label it flips to. Is that as hard as the weak annotator of section 1? Same images, the same share of wrong labels:
 
-# %% tags=["training"]
+# %% tags=["training", "fold"]
 xia = noisy_data("digits", "instance-0.4").split
 labels_of_xia = torch.cat([xia.train_labels, xia.validation_labels])
 makers = {
@@ -499,9 +499,9 @@ three_makers = pd.DataFrame(
 three_makers.round(2)
 
 # %% [markdown]
-# **What to see**: noise that "depends on the image" is not one thing. In the generator of Xia et al. *whether* a label flips is a coin toss of its own rate, so nothing foresees it (AUROC near one half); the image only decides *where* it goes. Total variation stays near where the twin's noise leaves it. Cross-entropy does not: it falls even below where the annotator's noise leaves it (one seed). The weak annotator errs where the classes meet, which can be foreseen and therefore learned, and that is what costs total variation its lead. So when a paper reports robustness to *instance-dependent noise*, ask which maker it was.
+# **What to see**: noise that "depends on the image" is not one thing. In the generator of Xia et al. *whether* a label flips is a coin toss of its own rate, so nothing foresees it (AUROC near one half); the image only decides *where* it goes. Total variation stays near where the twin's noise leaves it; cross-entropy does not. The weak annotator errs where the classes meet, which can be foreseen and therefore learned, and that is what costs total variation its lead. So when a paper reports robustness to *instance-dependent noise*, ask which maker it was.
 #
-# This is also the run that `fdiv grid` executes for the table, from the parameters at the top: Clothing1M in mode *paper*, the digits with the noise of Xia et al. in mode *quick*.
+# One run, with the settings of the top: Clothing1M in mode *paper*, the digits with the noise of Xia et al. in mode *quick*.
 
 # %% tags=["grid", "training", "nbval-ignore-output"]
 run = watched(
@@ -525,7 +525,7 @@ run.summary().set_index("rule").round(3)
 # %% [markdown]
 # ## 7 Clothing1M
 #
-# A million photographs of clothes from shops, fourteen classes, labels taken from the text around them, about 38 % wrong. The paper trains a pre-trained ResNet-50 on a class-balanced part of it: ten epochs of cross-entropy, then thirty of $D_f$. Its table, as printed; the baselines are quoted there from their own papers:
+# A million photographs of clothes from shops, fourteen classes, labels taken from the text around them, about 38 % wrong. The paper trains a pre-trained ResNet-50 on a class-balanced part of it: ten epochs of cross-entropy, then thirty of $D_f$. Its table, as printed:
 
 # %% tags=["nbval-check-output"]
 clothing = paper_accuracies().query("table == 'clothing1m'")
@@ -543,7 +543,7 @@ clothing[["method", "max"]].set_index("method").T
 # fdiv grid clothing1m --mode paper
 # ```
 #
-# Images are decoded by worker processes while the GPU trains. With several GPUs each computes a part of every batch, and **the loss is still that of the whole batch**: the parts exchange their logits, so DMI's determinant is right, too. Loader, schedule and several processes are tested on a small tree of the same layout; the million photographs themselves wait for somebody with a GPU and a copy.
+# (With several GPUs each computes a part of every batch, and the loss is still that of the whole batch. We have not trained on the million photographs ourselves: they wait for somebody with a GPU and a copy.)
 #
 # ## Claims checked
 
@@ -571,7 +571,7 @@ claim(
 )
 
 # %% [markdown]
-# About people, from the committed measurements:
+# About people:
 
 # %% tags=["claim", "nbval-check-output", "fold"]
 claim(

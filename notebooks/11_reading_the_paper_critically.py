@@ -405,7 +405,9 @@ pd.DataFrame(rivals, index=["parity", "pair"]).round(3)
 #
 # One line of the proof replaces an average over $X$ *with label in the pair $c$* by an average over all $X$. With two classes the two are the same. Keep the condition, with $\pi_c = P(Y \in c)$, and the theorem is right:
 #
-# $$\begin{aligned}\widetilde{\mathrm{VD}} = {} & (1-e_1-e_2)\,\mathrm{VD} \\ & {}+ \sum_c \pi_c\Big\{ e_1\big(\mathbb E_{X|Y\in c}[g(h,j_c)] - \mathbb E_X[f^*(g(h,j_c))]\big) \\ & \quad {}+ e_2\big(\mathbb E_{X|Y\in c}[g(h,i_c)] - \mathbb E_X[f^*(g(h,i_c))]\big)\Big\}.\end{aligned}$$
+# $$\begin{aligned}\widetilde{\mathrm{VD}} = {} & (1-e_1-e_2)\,\mathrm{VD} \\ & {}+ \sum_c \pi_c \big[e_1\,\Delta_c^{j_c} + e_2\,\Delta_c^{i_c}\big],\end{aligned}$$
+#
+# $$\Delta_c^{j} = \mathbb E_{X|Y\in c}[g(h,j)] - \mathbb E_X[f^*(g(h,j))].$$
 #
 # On random tables and a random $g$, the largest difference between noisy VD and formula over all eight divergences:
 

@@ -13,16 +13,16 @@
 #
 # **The question.** You have a loss, and you have a matrix $T$. Will the classifier that is best on your noisy labels also be best on clean ones? If not: how bad can it get?
 #
-# Paper: it asks this in §3 and §4 (Theorems 6 to 8); the answers here go beyond it · Time: 30 min to read, 20 s to run (quick) · Needs: [03](03_decoupling_theorem.ipynb); [09](09_bias_correction.ipynb) helps
+# Paper: it asks this in §3 and §4 (Theorems 6 to 8); the answers here go beyond it · Time: 26 min to read, 20 s to run (quick) · Needs: [03](03_decoupling_theorem.ipynb); [09](09_bias_correction.ipynb) helps
 #
 # **Contents**: 1 Change places · 2 Between two numbers · 3 Another divergence, another geometry · 4 Two classes · 5 The paper's settings · 6 Your T · 7 What a fixed g really learns · 8 Two ways to be right · 9 Many classes · 10 What it costs
 
-# %% tags=["parameters"]
+# %% tags=["parameters", "fold"]
 MODE = "quick"  # exact tables and two hundred tiny networks: all modes run the same
 SEED = 0
 
 # %% [markdown]
-# The imports. `fdiv.theory.robustness` holds what this notebook derives, in float64.
+# (Folded: settings and imports.)
 
 # %% tags=["fold"]
 try:
@@ -157,7 +157,7 @@ print(f"noise leaves between {squeeze.min():.3f} and {squeeze.max():.3f} of it")
 #
 # $$c_{\max} = \tfrac12\max_{ij}\lVert T_i - T_j\rVert_1 .$$
 #
-# **Step 3.** The same argument for $T^{-1}$, whose rows sum to 1 as well, and which leads back: $\lVert a\rVert_1 = \lVert (aT)\,T^{-1}\rVert_1 \le \tfrac12\max_{ij}\lVert (T^{-1})_i - (T^{-1})_j\rVert_1\cdot\lVert aT\rVert_1$. So
+# **Step 3.** The same argument for $T^{-1}$, whose rows sum to 1 as well, and which leads back from $aT$ to $a$: $\lVert a\rVert_1$ is at most $\lVert aT\rVert_1$ times half the widest distance of two rows of $T^{-1}$. So
 #
 # $$c_{\min}\,D \;\le\; \tilde D \;\le\; c_{\max}\,D,$$
 #
@@ -208,7 +208,7 @@ pd.DataFrame(
 
 # %% [markdown]
 # **What it means for training.** Let $h^*$ be best on clean labels and $\tilde h$ best on noisy ones. Then
-# $$c_{\max} D(\tilde h) \ge \tilde D(\tilde h) \ge \tilde D(h^*) \ge c_{\min} D(h^*),$$
+# $$\begin{aligned}c_{\max} D(\tilde h) & \ge \tilde D(\tilde h) \\ & \ge \tilde D(h^*) \ge c_{\min} D(h^*),\end{aligned}$$
 # so **the noisy winner keeps at least the share $c_{\min}/c_{\max}$ of the best clean value**, whatever the data and whatever the set of classifiers.
 #
 # **When is that share 1?** Then noise multiplies every $\lVert a\rVert_1$ by the same $c$, so it maps corners of the polytope to corners, up to that factor: *every difference of two rows of $T$ is $\pm c$ times a difference of two unit vectors.* Take the rows $T_1 - T_j$. Differences of these are again of that kind, which forces all of them to share their plus place or all of them their minus place. In words:
@@ -305,7 +305,7 @@ with_slider(cloud_figure, noise=list(kinds))
 #
 # both attained, and **Pearson keeps every ranking exactly if $s_2 = \dots = s_K$.**
 
-# %%
+# %% tags=["fold"]
 rows = {}
 for title, T in kinds.items():
     s = robustness.singular_values(T)
@@ -334,7 +334,7 @@ predict(
 # %% [markdown]
 # Noisy over clean for two thousand classifiers: a range for each divergence, with two more powers of $|v-1|$ for good measure.
 
-# %%
+# %% tags=["fold"]
 binary = torch.tensor([[0.7, 0.3], [0.1, 0.9]])
 pairs_crowd = robustness.random_classifiers(2000, [0.6, 0.4], answers=2, seed=SEED)
 powers = {f"|v − 1|^{a:g}": robustness.vajda(a) for a in (1.5, 3.0)}
@@ -473,7 +473,7 @@ pd.DataFrame({"right": ["−", "+"]} | answers, ["P(+|x) = 0.45", "P(+|x) = 0.55
 # %% [markdown]
 # Zeros and ones of the embedded digits, every second one for training. An example counts as often as the share of its class says, so that one set of images serves for every share.
 
-# %%
+# %% tags=["fold"]
 digits, digit = load_digits(return_X_y=True)
 X, y = torch.as_tensor(digits[digit < 2]) / 16, torch.as_tensor(digit[digit < 2])
 train = torch.arange(len(y)) % 2 == 0
@@ -529,7 +529,7 @@ predict(
 # %% [markdown]
 # The lines are test accuracies at the same share. The dashed lines were computed before anything was trained: the largest share for which the objective still wants the majority class.
 
-# %% tags=["training"]
+# %% tags=["training", "fold"]
 cliffs = {name: train_all_shares(name) for name in DIVERGENCES}
 limits = {name: robustness.imbalance_limit(name) for name in DIVERGENCES}
 figure = curves_figure(
@@ -707,7 +707,7 @@ predict(
 # %% [markdown]
 # Lines are the formula, dots the simulation, at $a = 0.7$:
 
-# %%
+# %% tags=["fold"]
 generator = np.random.default_rng(SEED)
 many = np.unique(np.geomspace(2, 100, 30).round()).astype(int)
 some = ("tv", "js", "kl", "pearson")
@@ -718,7 +718,11 @@ figure = curves_figure(
 )
 dots = {K: simulated(K) for K in (2, 4, 10, 30, 100)}
 figure.add_scatter(
-    x=list(dots), y=list(dots.values()), mode="markers", name="simulated"
+    x=list(dots),
+    y=list(dots.values()),
+    mode="markers",
+    name="simulated",
+    marker_color="#999999",
 )
 figure.update_xaxes(type="log", tickvals=list(dots))
 
@@ -729,7 +733,7 @@ figure.update_xaxes(type="log", tickvals=list(dots))
 #
 # **The inverse.** $T^{-1}g$ has the right mean, for any invertible $T$. Its variance is that of $g$ on clean labels times something between $1/s_2^2$ and $1/s_K^2$, the same singular values as in section 3; under uniform noise it is exactly $\mathrm{Var}\,g(\tilde Y)/\varepsilon^2$. How does that compare with forward correction, which is right as well? For a one-parameter logistic model the ratio of the two variances has a closed form: the number of times more data that backward correction needs.
 
-# %%
+# %% tags=["fold"]
 x = torch.linspace(-8, 8, 2001)
 bell = torch.exp(-(x**2) / 2) / torch.exp(-(x**2) / 2).sum()
 slopes = np.geomspace(0.5, 12, 25)
@@ -749,7 +753,7 @@ figure.update_xaxes(
 # **Noise that looks at the input.** No $T$ at all describes it, only one for every $x$. Let $\delta = \mathbb E\,\lVert T_Y(X) - \bar T_Y\rVert_{TV}$ be how far a label's distribution is from the mean $\bar T$ of its class. If $\bar T$ is uniform, then for every classifier $|\tilde D_{TV} - \varepsilon D_{TV}| \le \delta$, so that the noisy winner loses at most $2\delta/\varepsilon$. Twelve inputs, three classes, a thousand classifiers, and a noise that is stronger on some inputs:
 
 
-# %%
+# %% tags=["fold"]
 def instance_problem(strength):
     """P(X, Y), and T(x) that swings around symmetric noise, whose class means it keeps."""
     xy = torch.as_tensor(generator.dirichlet([0.3] * 3, size=12)) / 12
@@ -773,11 +777,14 @@ def instance_points(strength):
 # %% [markdown]
 # Clean against noisy, with the line $\varepsilon D$ and the band $\pm\delta$:
 
-# %%
+# %% tags=["fold"]
 clean_tv, noisy_tv, delta, epsilon = instance_points(strength=0.6)
 figure = go.Figure()
 figure.add_scatter(
-    x=clean_tv.float(), y=noisy_tv.float(), mode="markers", marker_size=4
+    x=clean_tv.float(),
+    y=noisy_tv.float(),
+    mode="markers",
+    marker={"size": 4, "color": "#0072B2"},
 )
 ends = np.array([0.0, clean_tv.max()])
 for shift in (-delta, 0.0, delta):

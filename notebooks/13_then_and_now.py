@@ -13,18 +13,18 @@
 #
 # **The question.** Since 2018 more than a dozen losses for noisy labels were published, each ahead of the others in its own table. Give all of them the same network, the same steps, the same regulariser and the same way to choose the epoch. Who wins?
 #
-# Paper: §2 (related work) and what cites it · Time: 21 min to read, 45 s to run (quick) · Needs: [05](05_fashion_mnist.ipynb), [09](09_bias_correction.ipynb)
+# Paper: §2 (related work) and what cites it · Time: 17 min to read, 45 s to run (quick) · Needs: [05](05_fashion_mnist.ipynb), [09](09_bias_correction.ipynb)
 #
 # **Contents**: 1 What did they change? · 2 What does it learn? · 3 Who wins when the comparison is fair? · 4 Which would you take?
 
-# %% tags=["parameters"]
+# %% tags=["parameters", "fold"]
 MODE = (
     "quick"  # "laptop" trains live on the features of CIFAR-10, which it computes first
 )
 SEED = 0  # the first of five
 
 # %% [markdown]
-# The imports, and a check of the parameters.
+# (Folded: settings and imports.)
 
 # %% tags=["fold"]
 try:
@@ -100,17 +100,17 @@ explore(curves, loss=LATER, classes=[2, 10])
 # %% [markdown]
 # **What to see**: cross-entropy shoots up at the left, total variation arrives there on a line that is almost straight, and GCE in a slight bend. A straight line is the mean absolute error $1-p_y$, which treats every example alike.
 #
-# | loss | formula | idea |
-# |---|---|---|
-# | GCE (2018) | $(1-p_y^q)/q$ | a bridge from cross-entropy, $q\to0$, to $1-p_y$, $q=1$ |
-# | beta divergence (1998) | GCE and $\sum_k p_k^{1+\beta}$ | the one term that makes GCE proper |
-# | SCE (2019) | $a\,\mathrm{CE}+b\,(1-p_y)$ | a sum in place of a bridge |
-# | NCE+MAE, +RCE, +AGCE (2020, 2021) | $\log p_y/\sum_k\log p_k$ and a passive term | active pushes the label up, passive the others down |
-# | ANL-CE (2023), JAL-CE (2025) | NCE and another passive term | the same, trained with **L1** decay |
-# | $\mathrm{JS}_\pi$ (2021) | $\pi\,\mathrm{KL}(e_y,m)+(1-\pi)\,\mathrm{KL}(p,m)$ | a divergence of *one* label and *one* prediction |
-# | ε-softmax (2024), LogitClip (2023) | cross-entropy of other outputs | bound what an example can cost |
-# | NLS (2022), f-PML (2024) | a negative share of all labels; a divergence of posteriors | correct at training, at test |
-# | ELR (2020) | cross-entropy and $\lambda\log(1-\langle t,p\rangle)$ | remember what you believed before |
+# | loss | what it changes |
+# |---|---|
+# | GCE (2018) | $(1-p_y^q)/q$: a bridge from cross-entropy, $q\to0$, to $1-p_y$, $q=1$ |
+# | beta divergence (1998) | GCE and $\sum_k p_k^{1+\beta}$, the one term that makes it proper |
+# | SCE (2019) | $a\,\mathrm{CE}+b\,(1-p_y)$: a sum in place of a bridge |
+# | NCE+MAE, +RCE, +AGCE (2020, 2021) | $\log p_y/\sum_k\log p_k$ pushes the label up, a passive term the others down |
+# | ANL-CE (2023), JAL-CE (2025) | NCE and another passive term, trained with **L1** decay |
+# | $\mathrm{JS}_\pi$ (2021) | a Jensen-Shannon divergence of *one* label and *one* prediction |
+# | ε-softmax (2024), LogitClip (2023) | cross-entropy of outputs that bound what an example can cost |
+# | NLS (2022), f-PML (2024) | a negative share of all labels; a divergence of posteriors |
+# | ELR (2020) | cross-entropy and $\lambda\log(1-\langle t,p\rangle)$: remember what you believed before |
 #
 # **Two things are called Jensen-Shannon.** $\mathrm{JS}_\pi$ compares a label with a prediction, example by example. The paper's compares the joint table of labels and predictions with the product of its margins. Only the second knows how frequent a label is:
 
@@ -143,7 +143,9 @@ exercises.bridge(gce)
 #
 # ```python
 # def gce(p, q):
-#     return (1 - p**q) / q if q else -np.log(p)
+#     from math import log
+#
+#     return (1 - p**q) / q if q else -log(p)
 # ```
 #
 # </details>
@@ -165,7 +167,7 @@ predict(
 )
 
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["nbval-ignore-output", "fold"]
 def with_prior(name):
     return lambda prior: build_loss(name, 3, label_prior=torch.as_tensor(prior).float())
 
@@ -185,7 +187,7 @@ natures.rename(index=TITLES).replace({True: "yes", False: ""})
 #
 # Now the decisions alone say which noise is too much, before any training:
 
-# %%
+# %% tags=["fold"]
 noises = ("uniform-low", "uniform-high", "sparse-low", "sparse-high")
 survive = pd.DataFrame(
     {
@@ -240,7 +242,7 @@ predict(
     ],
 )
 
-# %%
+# %% tags=["fold"]
 best = study.table("features", "oracle").loc["sparse-high"]
 accuracies_figure(
     best.rename(TITLES).to_dict(),
@@ -249,7 +251,7 @@ accuracies_figure(
 )
 
 # %% [markdown]
-# **What to see**: old and new, everything stands near the five classes of ten or below, and one bar does not: the ratio rule, whose decision is another. (Chosen by noisy validation *accuracy* it would lose that again: noisy accuracy is largest for the wrong decision. A rule for the epoch has to fit the loss. [09](09_bias_correction.ipynb)'s Pearson on logits, chosen by its own objective, has 74.5 %.)
+# **What to see**: old and new, everything stands near the five classes of ten or below, and one bar does not: the ratio rule, whose decision is another. (The rule for the epoch has to fit the loss, though: noisy *accuracy* is largest for the wrong decision. [09](09_bias_correction.ipynb)'s Pearson on logits, chosen by its own objective, has 74.5 %.)
 #
 # ## 3 Who wins when the comparison is fair?
 #
@@ -267,7 +269,7 @@ predict(
     ],
 )
 
-# %%
+# %% tags=["fold"]
 rows = study.measured().query(
     "budget == 'features' and noise == 'uniform-0.6' and method == 'ce'"
 )
@@ -280,7 +282,7 @@ shown.set_axis(["last epoch", "chosen on noisy labels"], axis=1)
 #
 # One more way to choose the epoch looks at no label at all: **Label Wave** (2024) stops where the predictions on the training set change least, before they change more again. It was published for a learning rate that stays as it is, and here ours falls to zero. Cross-entropy under four noises, both ways:
 
-# %%
+# %% tags=["fold"]
 rows = study.measured().query(
     "method == 'ce' and decay == 'l2' and noise in @study.CROSSED_NOISES"
 )
@@ -299,11 +301,11 @@ for what, gap in (("wins", gained), ("leaves to noisy validation", missing)):
 wave.round(1).set_axis(["the rate falls", "the rate stays"])
 
 # %% [markdown]
-# **What to see**: with a falling rate predictions calm down by themselves, the wave has no valley, and Label Wave is the last epoch. With a steady rate it finds one, and wins back about half of what noisy validation labels do (in brackets: 95 % intervals over twenty pairs, five seeds of four noises). **A rule is a part of the protocol, too.**
+# **What to see**: with a falling rate predictions calm down by themselves, the wave has no valley, and Label Wave is the last epoch. With a steady rate it finds one, and wins back about half of what noisy validation labels do (in brackets: 95 % intervals). **A rule is a part of the protocol, too.**
 #
 # Now the regulariser. ANL-CE and JAL-CE were published with L1 decay of $5\cdot10^{-5}$ and their rivals with L2 of $10^{-4}$. L1 pulls every weight below $5\cdot10^{-5}/10^{-4} = 0.5$ harder than L2 does, and in a network nearly all are. So cross them, and look at the *last* epoch, where a regulariser has most to say:
 
-# %%
+# %% tags=["fold"]
 rows = study.measured().query(
     "budget == 'features' and method in @study.CROSSED and noise in @study.CROSSED_NOISES"
 )
@@ -326,7 +328,7 @@ shown = crossed.round(1).assign(
 shown.rename(index=TITLES, columns={"gives": "L1 minus L2"})
 
 # %% [markdown]
-# **What to see**: reading across, what L1 is worth; reading down, what the loss is worth (mean of four noises, last epoch, five seeds each; in brackets the 95 % interval over the twenty pairs). L1 gives most to cross-entropy, which memorises most, and something to every other loss but one. ANL-CE does not owe its place to L1: here L1 gives it nothing. **A table that gives it to one loss and not to its rivals measures two things at once.**
+# **What to see**: reading across, what L1 is worth; reading down, what the loss is worth (last epoch; in brackets the 95 % interval). L1 gives most to cross-entropy, which memorises most, and something to every other loss but one. ANL-CE does not owe its place to L1: here L1 gives it nothing. **A table that gives it to one loss and not to its rivals measures two things at once.**
 #
 # Now all methods with one regulariser (L2), epoch chosen by noisy validation accuracy. With ten noises, who is best on average?
 
@@ -346,7 +348,7 @@ predict(
     ],
 )
 
-# %%
+# %% tags=["fold"]
 means = study.table("features").dropna()
 ranks = average_ranks(means)
 critical = critical_difference(len(ranks), len(means))
@@ -365,7 +367,7 @@ ranks_figure(
 # %% [markdown]
 # **What to see**: Friedman's test says that the methods are *not* all alike, and Nemenyi's band how far first place reaches: who lies in it cannot be told from the first. The paper's divergences are orange; total variation has the best mean rank, but no claim to be the best. The band is wide, with twenty methods and ten noises: even cross-entropy, stopped early, stands at its edge. Take the *last* epoch instead, and ANL-CE has the best mean rank: what is best depends on the protocol. The same on the digits, where ANL-CE is last:
 
-# %%
+# %% tags=["fold"]
 digits = study.table("digits").dropna()
 digit_ranks = average_ranks(digits)
 ranks_figure(
@@ -376,7 +378,7 @@ ranks_figure(
 )
 
 # %% [markdown]
-# **And on images.** A hidden layer on frozen features is a small world. MNIST and Fashion-MNIST themselves, 50 000 noisy labels, a dozen epochs of the paper's network, no decay, the same rule (`fdiv train mnist --mode laptop --noise uniform-high --method gce`; every run has its commit in `data/results/accuracies.csv`). Mean ± standard deviation (seeds); ↑ and ↓: ahead of cross-entropy or behind it, the 95 % interval of the paired difference excluding zero:
+# **And on images.** A hidden layer on frozen features is a small world. Here are MNIST and Fashion-MNIST themselves: 50 000 noisy labels, a dozen epochs of the paper's network, the same rule. Mean ± standard deviation (seeds); ↑ and ↓: ahead of cross-entropy or behind it, the 95 % interval of the paired difference excluding zero:
 
 # %% tags=["nbval-ignore-output", "fold"]
 images = study.on_images()
@@ -460,9 +462,9 @@ exercises.tied(tied)
 #
 # </details>
 #
-# The stored numbers can be had again. Here are two of the cells, trained now (last epoch, five seeds), and as they are stored:
+# Two of the cells, trained now (last epoch, five seeds), beside the stored numbers:
 
-# %% tags=["training", "nbval-ignore-output"]
+# %% tags=["training", "nbval-ignore-output", "fold"]
 part = "digits" if MODE == "quick" else "features"
 budget = study.BUDGETS[part]
 split = noisy_data(budget.dataset, "uniform-0.6").split
@@ -489,7 +491,7 @@ verdicts.drop(columns=["epoch"]).set_index("claim")
 # %% [markdown]
 # And noise by noise, on features: the methods that no paired test over the seeds puts behind the best.
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["nbval-ignore-output", "fold"]
 crowd = study.tied_with_the_best(means, "features")
 rows = study.measured().query("budget == 'features' and decay == 'l2'")
 pairs = rows.pivot(

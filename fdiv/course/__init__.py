@@ -11,7 +11,7 @@ __getattr__, __dir__, __all__ = lazily(
         "errata": ("errata_table", "kind_of", "tex"),
         "controls": ("LiveFigure", "explore"),
         "watch": ("kept_folder", "log_epoch", "trained", "watched", "watched_together"),
-        "samples": ("CLOTHES", "THINGS", "image_samples", "photographs_figure"),
+        "samples": ("CLOTHES", "THINGS", "image_samples", "photographs", "photographs_figure"),
         "figures": (
             "bars_figure",
             "beside_figure",

@@ -3,7 +3,10 @@
 ``python -m fdiv.course.samples`` reads MNIST and Fashion-MNIST and writes the first images of their training
 sets with their labels to data/figures/samples.npz. MNIST (Y. LeCun, C. Cortes) is under CC BY-SA 3.0 and
 Fashion-MNIST (Zalando SE) under the MIT licence, which allow it. The photographs of CIFAR-10 have no explicit
-licence, so none are kept: ``photographs_figure`` draws them where the dataset itself is there.
+licence, so none are kept: ``photographs_figure`` draws them where the dataset itself is there. In their place
+stand pieces of two photographs that come with scikit-learn, both under CC BY 2.0: a temple by danielbuechele
+(flickr.com/photos/danielbuechele/6061409035) and a dahlia by vultilion
+(flickr.com/photos/vultilion/6056698931), cut and shrunk to the size of CIFAR-10's.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from torch import Tensor
+from torch import Tensor, from_numpy
 
 from fdiv.datasets import noise_settings, noisy_data
 from fdiv.files import ROOT, replacing
@@ -26,6 +29,11 @@ FILE = ROOT / "data" / "figures" / "samples.npz"
 KEPT = ("mnist", "fashion-mnist")
 COUNT = 40
 CLOTHES = ["T-shirt", "trousers", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "boot"]
+PIECES = {  # of a photograph: file, top, left, and size in pixels
+    "temple": [("china.jpg", 0, 0, 416), ("china.jpg", 40, 32, 256), ("china.jpg", 100, 60, 256)],
+    "lake": [("china.jpg", 170, 380, 256), ("china.jpg", 190, 300, 224)],
+    "flower": [("flower.jpg", 0, 180, 416), ("flower.jpg", 20, 190, 320), ("flower.jpg", 90, 240, 224)],
+}
 THINGS = ["plane", "car", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
 
 
@@ -60,9 +68,31 @@ def image_samples(dataset: str, noise: str) -> Samples:
         return Samples(*(kept[f"{dataset}/{part}"] for part in ("images", "clean", noise)))
 
 
+def photographs() -> tuple[Tensor, list[str]]:
+    """Return small colour pictures of a temple, a lake and a flower, (n, 3, 32, 32), and what each shows.
+
+    >>> pictures, names = photographs()
+    >>> pictures.shape, names[0]
+    (torch.Size([8, 3, 32, 32]), 'temple')
+    """
+    with np.load(FILE) as kept:
+        return from_numpy(kept["photographs/images"]), [name for name in PIECES for _ in PIECES[name]]
+
+
+def _pieces() -> np.ndarray:
+    """Cut the photographs of scikit-learn, and shrink each piece to 32 x 32 pixels by averages."""
+    from sklearn.datasets import load_sample_image
+
+    pieces = []
+    for name, top, left, size in (piece for pieces in PIECES.values() for piece in pieces):
+        piece = load_sample_image(name)[top : top + size, left : left + size]
+        pieces.append(piece.reshape(32, size // 32, 32, size // 32, 3).mean(axis=(1, 3)).astype(np.uint8))
+    return np.stack(pieces).transpose(0, 3, 1, 2)
+
+
 def write() -> None:
     """Write the samples of every dataset whose licence allows it, under each noise setting of the paper."""
-    arrays = {}
+    arrays = {"photographs/images": _pieces()}
     for dataset in KEPT:
         for noise in noise_settings(dataset):
             split = noisy_data(dataset, noise).split

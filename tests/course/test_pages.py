@@ -447,6 +447,8 @@ def test_the_page_of_results_names_what_was_not_run(site):
         int, re.search(r"Of the (\d+) cells that the paper prints, (\d+) have been run", page).groups()
     )
     assert printed - run == len(not_run)
+    assert "nan" not in re.findall(r"<td>([a-z]+)[<,]", page), "where the paper prints NaN it says NaN"
+    assert page.count("<td>NaN</td>") == paper_accuracies()[["mean", "max"]].isna().all(axis=1).sum()
     assert 'data-method="tv" data-mode="not run"><td>MNIST</td>' not in page
 
 

@@ -82,3 +82,9 @@ def test_the_guide_has_the_numbers_of_the_comparison():
     guide = (ROOT / "fdiv/course/guides/own_data.md").read_text(encoding="utf-8")
     for method in ("auto", "tv", "kl", "ce", "oracle"):
         assert f"{means[method]:.1f}" in guide, method
+    runs = (
+        own_tables.measured().groupby("method")["lost_classes"].agg(["size", lambda lost: (lost > 0).sum()])
+    )
+    for method in ("auto", "tv", "kl", "ce"):
+        size, losing = runs.loc[method]
+        assert f"| {means[method]:.1f} % | {losing} of {size} |" in guide, method

@@ -17,6 +17,7 @@ from fdiv.learning.methods import METHODS, method_title
 RUNS = "accuracies.csv"
 FILTERS = ("dataset", "noise", "method", "mode")
 NOT_RUN = "not run"
+NOTHING = "–"  # where there is no number
 WAY = ["correction", "transition", "variant"]
 ACCURACY = accuracy_column("noisy-objective")
 # Of each run: what is shown on demand, and what it is called there.
@@ -92,6 +93,9 @@ def _printed() -> dict[tuple, str]:
     for one in paper_accuracies().itertuples():
         way = ("paper", "true") if str(one.table).startswith("bias") else ("none", "estimated")
         text = f"{one.max:.1f}, best" if pd.isna(one.mean) else f"{one.mean:.1f}"
+        text = (
+            "NaN" if pd.isna(one.max) and pd.isna(one.mean) else text
+        )  # as it stands there: training failed
         found.setdefault((*(getattr(one, name) for name in ROW), *way), text)
     return found
 
@@ -114,13 +118,14 @@ def _row(key: tuple, runs: pd.DataFrame, printed: dict[tuple, str]) -> str:
         values["mode"],
     ]
     way = (values[name] for name in (*ROW, "correction", "transition"))
-    theirs = printed.get(tuple(way), "–") if values["variant"] == "paper" else "–"
+    theirs = printed.get(tuple(way), NOTHING) if values["variant"] == "paper" else NOTHING
+    beside = '<td class="none">–</td>' if theirs == NOTHING else f"<td>{theirs}</td>"
     shown = runs[[name for name in PROVENANCE if name in runs]].rename(columns=PROVENANCE)
     table = shown.to_html(index=False, border=0, na_rep="", float_format=lambda x: f"{x:.4g}", classes="runs")
     return (
         f"<tr {data}>{''.join(f'<td>{html.escape(str(one))}</td>' for one in cells)}"
         f"<td><details><summary>{cell(runs[ACCURACY])}</summary>{_interval(runs[ACCURACY])}{table}</details></td>"
-        f"<td>{theirs}</td></tr>"
+        f"{beside}</tr>"
     )
 
 
@@ -128,7 +133,7 @@ def _missing(way: tuple, printed: str) -> str:
     """A cell that the paper prints and that nobody has run here."""
     dataset, noise, method, correction, _ = way
     data = f'data-dataset="{dataset}" data-noise="{noise}" data-method="{method}" data-mode="{NOT_RUN}"'
-    cells = (_title("dataset", dataset), noise, method_title(method, correction), NOT_RUN, "–", printed)
+    cells = (_title("dataset", dataset), noise, method_title(method, correction), NOT_RUN, NOTHING, printed)
     return f"<tr {data}>{''.join(f'<td>{html.escape(one)}</td>' for one in cells)}</tr>"
 
 
