@@ -31,25 +31,10 @@ if TYPE_CHECKING:
 
 ROOMS = ("theory", "noise", "datasets", "learning", "experiments", "course")
 __all__ = [
-    "DIVERGENCES",
-    "DMI",
-    "BackwardCorrection",
-    "CrossEntropy",
-    "Divergence",
-    "FDivLoss",
-    "ForwardCorrection",
-    "PeerLoss",
-    "RobustClassifier",
-    "claim",
-    "clean",
-    "divergence",
-    "estimate_transition",
-    "explore",
-    "rank_label_errors",
-    "recommend",
-    "show_environment",
-    "votes_to_soft",
-]
+    "DIVERGENCES", "DMI", "BackwardCorrection", "CrossEntropy", "Divergence", "FDivLoss", "ForwardCorrection",
+    "PeerLoss", "RobustClassifier", "claim", "clean", "divergence", "estimate_transition", "explore",
+    "rank_label_errors", "recommend", "show_environment", "votes_to_soft",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

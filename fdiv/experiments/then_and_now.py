@@ -46,34 +46,6 @@ from fdiv.learning.training import label_shares
 from fdiv.names import choose
 from fdiv.noise.estimate import estimate_transition
 
-__all__ = [
-    "BUDGETS",
-    "DECAYS",
-    "FIELD_NOISES",
-    "HUMAN_NOISES",
-    "NOW",
-    "OURS",
-    "PAPER_NOISES",
-    "PARTS",
-    "RULES",
-    "STUDY",
-    "THEN",
-    "TITLES",
-    "Budget",
-    "Cell",
-    "against",
-    "all_views",
-    "chosen",
-    "compare",
-    "conclusions",
-    "gap",
-    "measured",
-    "on_images",
-    "table",
-    "tied_with_the_best",
-    "verdicts",
-]
-
 SEEDS = 5
 RULES = {  # those of every run, and two more
     **runs.RULES,
