@@ -5,9 +5,10 @@ methods share everything but the loss, and the regulariser is crossed with it. A
 layer or none, on the embedded digits or on frozen features of CIFAR-10, so that hundreds of runs fit an hour
 of one core: the networks of all seeds are trained side by side as one stack of matrices.
 
-``python -m fdiv.experiments.then_and_now PART ...`` with names of ``PARTS`` trains what is still missing and
-adds it to data/results/then_and_now.csv with its provenance, all seeds of a method together, noise by noise.
-``measured()`` reads the file, ``table()`` averages it, ``against()`` adds spread, seeds and paired intervals.
+``python -m fdiv.experiments.then_and_now`` trains what is still missing, ``budget=views noise=uniform-0.4`` of
+it alone, and adds it to data/results/then_and_now.csv with its provenance, all seeds of a method together.
+``measured()`` reads the file, ``table()`` averages it, ``against()`` adds spread, seeds and paired intervals,
+``gap()`` compares over several noises at once.
 
 Two more budgets ask about training and not about the loss: with ``views`` a step sees two views of every
 example, which GJS compares and all others average over, and with ``sharpness`` it is one of SAM.
@@ -20,7 +21,6 @@ from __future__ import annotations
 
 import copy
 import math
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -761,5 +761,4 @@ def _by_seed(part: str, rule: str, decay: str = "l2") -> pd.DataFrame:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    for name in sys.argv[1:] or PARTS:
-        STUDY.run([vars(cell) for cell in PARTS[choose("part", name, tuple(PARTS))]])
+    STUDY.command(__doc__)
