@@ -330,7 +330,7 @@ shown.rename(index=TITLES, columns={"gives": "L1 minus L2"})
 # %% [markdown]
 # **What to see**: reading across, what L1 is worth; reading down, what the loss is worth (last epoch; in brackets the 95 % interval). L1 gives most to cross-entropy, which memorises most, and something to every other loss but one. ANL-CE does not owe its place to L1: here L1 gives it nothing. **A table that gives it to one loss and not to its rivals measures two things at once.**
 #
-# So it is with steps that cost twice. **GJS** (2021) is $\mathrm{JS}_\pi$ of two views, here a photograph and its mirror image, and asks both answers to agree. **SAM** (2021) takes its gradient uphill, $\rho$ away from the weights. Let all losses pay: each sees both views, each goes uphill. What that gives every loss over itself:
+# So it is with steps that cost twice. **GJS** (2021) is $\mathrm{JS}_\pi$ of two views, here a photograph and its mirror image, and asks both answers to agree. **SAM** (2021) takes its gradient uphill, $\rho$ away from the weights. Let all losses pay: each sees both views, each goes uphill. What that gives every loss over itself, under the same four noises:
 
 # %%
 PRICES = {"views": "two views", "sam": "SAM, ρ = 0.05", "sam-far": "SAM, ρ = 0.5"}
@@ -726,7 +726,7 @@ claim(
 # %% [markdown]
 # ## Summary
 #
-# - Later losses changed how a label pulls, not what is learnt in the end: all decide for the largest noisy posterior.
+# - Later losses changed how a label pulls, not what is learnt in the end: all but NLS decide for the largest noisy posterior.
 # - So none of them solves sparse-high, and a loss with another decision does.
 # - At 60 % symmetric noise, regulariser and choice of the epoch move cross-entropy by more than fifteen points. The best of the other losses, chosen by the same rule, is four ahead of it.
 # - Two views or SAM, for all losses, help what is trained too long. Stopped early, GJS is not ahead of total variation, and going far uphill still adds about a point to the bounded losses.
