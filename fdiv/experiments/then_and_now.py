@@ -6,7 +6,7 @@ layer or none, on the embedded digits or on frozen features of CIFAR-10, so that
 of one core: the networks of all seeds are trained side by side as one stack of matrices.
 
 ``python -m fdiv.experiments.then_and_now`` trains what is still missing, ``budget=views noise=uniform-0.4``
-a part of it, and adds it to data/results/then_and_now.csv with its provenance, all seeds of a method together.
+a part of it, and adds it to data/results/then_and_now.csv with its provenance, all seeds together.
 ``measured()`` reads the file, ``table()`` averages it, ``against()`` adds spread, seeds and paired intervals,
 ``gap()`` compares over several noises at once.
 
