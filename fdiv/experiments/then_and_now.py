@@ -36,7 +36,7 @@ from torch import Tensor
 from fdiv.datasets import NoisySplit, cifar10, image_features, noisy_data
 from fdiv.datasets.features import principal
 from fdiv.experiments.results import accuracy_column, our_accuracies
-from fdiv.experiments.statistics import paired_difference
+from fdiv.experiments.statistics import Difference, paired_difference
 from fdiv.experiments.study import Study
 from fdiv.learning import runs
 from fdiv.learning.augment import mirror
@@ -615,6 +615,29 @@ def against(part: str = "paper", rule: str = "noisy-objective", *, other: str = 
     seeds = _by_seed(part, rule)
     noises = dict.fromkeys(seeds.index.get_level_values("noise"))
     return pd.concat([_against(seeds.loc[noise], other).assign(noise=noise) for noise in noises])
+
+
+def gap(
+    first: tuple[str, str],
+    second: tuple[str, str],
+    rule: str = "noisy-accuracy",
+    *,
+    noises: Sequence[str] = CROSSED_NOISES,
+) -> Difference:
+    """Return by how many points one method is ahead of another, over all pairs of a noise and a seed.
+
+    first, second: a name of ``PARTS`` and a method of that part; the parts may differ, so that one method can
+        be compared with itself, trained in another way.
+    rule: a name of ``RULES``.
+    noises: those over which both are compared.
+
+    >>> gap(("views", "gjs"), ("views", "js-pi")).pairs
+    20
+    """
+    own, other = (_by_seed(part, rule)[method].dropna() for part, method in (first, second))
+    shared = own.index.intersection(other.index)
+    shared = shared[shared.get_level_values("noise").isin(noises)]
+    return paired_difference(own[shared], other[shared])
 
 
 def _against(seeds: pd.DataFrame, other: str) -> pd.DataFrame:
