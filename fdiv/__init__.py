@@ -27,7 +27,11 @@ if TYPE_CHECKING:
     from fdiv.experiments import *
     from fdiv.learning import *
     from fdiv.noise import *
-    from fdiv.theory import *
+    from fdiv.theory import exact as exact
+    from fdiv.theory import robustness as robustness
+    from fdiv.theory.divergences import *
+    from fdiv.theory.exact import *
+    from fdiv.theory.robustness import *
 
 ROOMS = ("theory", "noise", "datasets", "learning", "experiments", "course")
 __all__ = [

@@ -550,7 +550,7 @@ def forecast(runs: Sequence[Experiment], workers: int) -> str:
         known = [time for time in todo if not math.isnan(time)]
         said = f"about {duration(sum(known) / workers)}" if known or not todo else NOT_KNOWN
         rest = len(todo) - len(known) if known else 0
-        said += f", and {rest} of which it is {NOT_KNOWN}" if rest else ""
+        said += f", {rest} more {NOT_KNOWN}" if rest else ""
         lines.append(f"{dataset:<14}{len(here):>6}{len(todo):>7}  {said}")
     return "\n".join(lines)
 

@@ -188,12 +188,12 @@ def test_the_length_of_an_epoch_is_that_of_stored_runs_or_of_timed_steps_or_not_
     monkeypatch.setattr(grid, "_of_runs", lambda: {("mnist", "paper-cnn"): 30.0})
     monkeypatch.setattr(grid, "_per_second", lambda: {"paper-cnn": 1.0, "preact-resnet-18": 100.0})
     assert grid.epoch_seconds("mnist", "paper-cnn") == 30
-    assert grid.epoch_seconds("cifar-10", "preact-resnet-18") == 500
+    assert grid.epoch_seconds("cifar-10", "preact-resnet-18") == 400
     assert math.isnan(grid.epoch_seconds("clothing1m", "resnet-50"))
     said = grid.forecast([quick(), quick(dataset="cifar-10", mode="paper")], 1).splitlines()
     assert said[0].endswith("  not known")
-    assert re.search(r"^digits +1 +1  not known$", "\n".join(said), re.M)
-    assert said[-1].endswith(" days, and 1 of which it is not known")
+    assert re.search(r"^mnist +1 +1  not known$", "\n".join(said), re.M)
+    assert said[-1].endswith(" h, 1 more not known")
 
 
 def test_the_lengths_that_are_committed_are_found():
