@@ -27,29 +27,18 @@ if TYPE_CHECKING:
     from fdiv.experiments import *
     from fdiv.learning import *
     from fdiv.noise import *
-    from fdiv.theory import *
+    from fdiv.theory import exact as exact
+    from fdiv.theory import robustness as robustness
+    from fdiv.theory.divergences import *
+    from fdiv.theory.exact import *
+    from fdiv.theory.robustness import *
 
 ROOMS = ("theory", "noise", "datasets", "learning", "experiments", "course")
 __all__ = [
-    "DIVERGENCES",
-    "DMI",
-    "BackwardCorrection",
-    "CrossEntropy",
-    "Divergence",
-    "FDivLoss",
-    "ForwardCorrection",
-    "PeerLoss",
-    "RobustClassifier",
-    "claim",
-    "clean",
-    "divergence",
-    "estimate_transition",
-    "explore",
-    "rank_label_errors",
-    "recommend",
-    "show_environment",
-    "votes_to_soft",
-]
+    "DIVERGENCES", "DMI", "BackwardCorrection", "CrossEntropy", "Divergence", "FDivLoss", "ForwardCorrection",
+    "PeerLoss", "RobustClassifier", "claim", "clean", "divergence", "estimate_transition", "explore",
+    "rank_label_errors", "recommend", "show_environment", "votes_to_soft",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

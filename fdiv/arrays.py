@@ -69,6 +69,41 @@ def class_count(num_classes: Any) -> int:
     return count
 
 
+def transition(matrix: Any, num_classes: int | None = None) -> np.ndarray:
+    """Return a transition matrix as a new float64 array, or raise a ``ValueError`` about its first bad row.
+
+    This is the only check of a T. Rows that sum to 1 but for the rounding of float32 are made to sum to 1.
+
+    matrix: an array, a tensor, nested lists, or an estimate of T.
+    num_classes: how many classes T must have, if that is known.
+
+    >>> transition([[0.9, 0.1], [0.3, 0.7]])
+    array([[0.9, 0.1],
+           [0.3, 0.7]])
+    """
+    try:
+        T = as_array(matrix)
+    except ValueError:
+        raise ValueError("the rows of a transition matrix must have one length") from None
+    if T.dtype.kind not in "buif":
+        raise ValueError(f"a transition matrix holds numbers, not {T.dtype}")
+    if T.ndim != 2 or T.shape[0] != T.shape[1] or len(T) < 2:
+        raise ValueError(f"a transition matrix is square with at least 2 classes, not of shape {T.shape}")
+    if num_classes not in (None, len(T)):
+        raise ValueError(f"T is for {len(T)} classes, but num_classes is {num_classes}")
+    single, T = T.dtype == np.float32, T.astype(np.float64)
+    if single:
+        sums = T.sum(1, keepdims=True)
+        T /= np.where(abs(sums - 1) < 1e-5, sums, 1)
+    for row, entries in enumerate(T):
+        bad = entries[~(entries >= 0)]
+        if bad.size:
+            raise ValueError(f"row {row} holds {bad[0]:g}, but every entry of T is a probability")
+        if not abs(entries.sum() - 1) <= 1e-8:
+            raise ValueError(f"row {row} sums to {entries.sum():.10g}, but every row of T sums to 1")
+    return T
+
+
 def as_probabilities(P: Any, cure: str = "pass softmax(logits)") -> np.ndarray:
     """Return a distribution over classes in each row, float64 of shape (n, K), or raise a ``ValueError``.
 

@@ -146,6 +146,34 @@ def remove_leftovers(folder: Path) -> None:
         path.unlink(missing_ok=True)
 
 
+def keep_array(array: Any, path: Path) -> None:
+    """Write an array to ``path`` in a cache, whole or not at all.
+
+    >>> import tempfile
+    >>> place = Path(tempfile.mkdtemp(), "new", "halves.npz")
+    >>> keep_array([0.5, 1.5], place)
+    >>> kept_array(place, (2,)), kept_array(place, (3,))
+    (array([0.5, 1.5]), None)
+    """
+    import numpy as np
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as temporary, open(temporary, "wb") as file:
+        np.savez(file, array)
+
+
+def kept_array(path: Path, shape: tuple[int, ...]) -> Any:
+    """Return the array that ``keep_array`` wrote; None where none is whole and of this shape."""
+    import numpy as np
+
+    try:
+        with np.load(path, allow_pickle=False) as archive:  # a zip archive, of which it compares a checksum
+            array = archive[archive.files[0]]
+    except Exception:  # NumPy raises whatever its reader ran into
+        return None
+    return array if array.shape == shape else None
+
+
 def write_state(state: Mapping[str, Any], path: str | os.PathLike) -> None:
     """Write ``state`` with ``torch.save``, whole or not at all; a full disk is an ``OSError``.
 

@@ -10,7 +10,7 @@ __getattr__, __dir__, __all__ = lazily(
         "exercises": tuple(f"nb{number:02}" for number in range(15)),
         "errata": ("errata_table", "kind_of", "tex"),
         "controls": ("LiveFigure", "explore"),
-        "runs": ("kept_folder", "log_epoch", "trained", "watched", "watched_together"),
+        "watch": ("kept_folder", "log_epoch", "trained", "watched", "watched_together"),
         "samples": ("CLOTHES", "THINGS", "image_samples", "photographs", "photographs_figure"),
         "figures": (
             "bars_figure",

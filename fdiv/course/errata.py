@@ -8,8 +8,6 @@ import re
 import pandas as pd
 from IPython.display import HTML
 
-__all__ = ["errata_table", "kind_of", "tex"]
-
 # What the list of errata writes in plain letters, and its TeX. Where several fit, the first one is taken.
 SYMBOLS = (
     (r"1-e₊-e₋", r"1-e_+-e_-"),

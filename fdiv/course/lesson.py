@@ -156,21 +156,12 @@ def show_environment() -> None:
     """
     print(f"{'fdiv':<24}{fdiv.__version__}")
     print(f"{'Python':<24}{platform.python_version():<14}on {platform.system()} {platform.machine()}")
-    for requirement in _floors():
-        print(_verdict(requirement))
+    for requirement in map(Requirement, importlib.metadata.requires("fdiv") or []):
+        wanted = requirement.marker is None or requirement.marker.evaluate({"extra": "notebooks"})
+        if wanted and requirement.name != "fdiv":
+            print(_verdict(requirement))
     threads = torch.get_num_threads()
     print(f"{'device':<24}{pick_device()!s:<14}{os.cpu_count()} cores, torch uses {threads}")
-
-
-def _floors() -> list[Requirement]:
-    """What the package and its notebooks need, as pyproject.toml states it."""
-    requirements = [Requirement(line) for line in importlib.metadata.requires("fdiv") or []]
-    return [r for r in requirements if r.name != "fdiv" and _wanted(r)]
-
-
-def _wanted(requirement: Requirement) -> bool:
-    marker = requirement.marker
-    return marker is None or marker.evaluate({"extra": "notebooks"})
 
 
 def _verdict(requirement: Requirement) -> str:

@@ -25,7 +25,7 @@ from nbformat import NotebookNode
 from traitlets.config import Config
 
 from fdiv.course.lesson import CLAIM_OK, assigned_literals, refuse_unknown
-from fdiv.course.runs import IN_GRID
+from fdiv.course.watch import IN_GRID
 from fdiv.datasets import CATALOGUE
 from fdiv.experiments.experiment import Experiment, plan, stored_result
 from fdiv.experiments.grid import LOG, ONE_AT_A_TIME, Outcome, environment, log_head, train_here

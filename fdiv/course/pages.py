@@ -8,11 +8,9 @@ from pathlib import Path
 import nbformat
 
 from fdiv.course.site import cheat_sheet, choice, front, guides, notation, references, results, search, shell
-from fdiv.course.site.lessons import PLOTLY, Lesson, lesson, link_pages
+from fdiv.course.site.lessons import Lesson, lesson, link_pages
 from fdiv.course.site.outline import Section, outline
 from fdiv.files import write_text
-
-__all__ = ["PLOTLY", "Lesson", "build", "lesson"]
 
 
 def build(folder: Path, names: Sequence[str], seconds: Mapping[str, float] | None = None) -> Path:
@@ -40,10 +38,8 @@ def build(folder: Path, names: Sequence[str], seconds: Mapping[str, float] | Non
         found.append((one.name, one.title, one.sections))
     for name, body in _look_up(lessons, notebooks).items():
         sections = outline(body)
-        write_text(
-            shell.page(name, shell.LOOK_UP[name], body, sections=sections if _long(sections) else ()),
-            folder / f"{name}.html",
-        )
+        beside = sections if sum(one.level == 2 for one in sections) > 3 else ()  # contents of a long page
+        write_text(shell.page(name, shell.LOOK_UP[name], body, sections=beside), folder / f"{name}.html")
         found.append((name, shell.LOOK_UP[name], sections))
     write_text(shell.as_script("courseSearch", search.index(found)), folder / "assets" / "search.js")
     write_text(shell.as_script("courseTerms", notation.terms()), folder / "assets" / "terms.js")
@@ -63,11 +59,6 @@ def _look_up(lessons: Sequence[Lesson], notebooks: Sequence[nbformat.NotebookNod
         "references": references.references(lessons, notebooks),
     }
     return {name: bodies[name] if name in bodies else guides.guide(name, names) for name in shell.LOOK_UP}
-
-
-def _long(sections: Sequence[Section]) -> bool:
-    """Whether a page is long enough for contents at its side."""
-    return sum(one.level == 2 for one in sections) > 3
 
 
 def _made(one: Lesson, seconds: float | None) -> str:

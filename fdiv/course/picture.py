@@ -9,7 +9,7 @@ from pathlib import Path
 import nbformat
 
 from fdiv.course.notebooks import FOLDER
-from fdiv.course.pages import PLOTLY
+from fdiv.course.site.lessons import PLOTLY
 from fdiv.course.twins import numbers
 from fdiv.files import ROOT
 from fdiv.learning.methods import METHODS

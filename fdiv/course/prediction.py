@@ -17,8 +17,6 @@ from typing import Any
 from fdiv.device import is_static
 from fdiv.names import notebook_tools
 
-__all__ = ["PREDICTION", "Prediction", "predict"]
-
 PREDICTION = "application/vnd.fdiv.prediction+json"
 LETTERS = "abcdef"
 # The cells that JupyterLab hides while a question is open: the next code cell, up to two cells of text before

@@ -8,8 +8,6 @@ import plotly.graph_objects as go
 
 from fdiv.course.figures import GREY
 
-__all__ = ["accuracies_figure", "ranks_figure"]
-
 
 def accuracies_figure(
     values: Mapping[str, float], *, title: str, highlight: Mapping[str, str] | None = None

@@ -21,21 +21,9 @@ from fdiv.files import cache_folder, folder_named_by
 from fdiv.names import choose
 
 CLOTHING1M_CLASSES = (
-    "T-Shirt",
-    "Shirt",
-    "Knitwear",
-    "Chiffon",
-    "Sweater",
-    "Hoodie",
-    "Windbreaker",
-    "Jacket",
-    "Downcoat",
-    "Suit",
-    "Shawl",
-    "Dress",
-    "Vest",
-    "Underwear",
-)
+    "T-Shirt", "Shirt", "Knitwear", "Chiffon", "Sweater", "Hoodie", "Windbreaker", "Jacket", "Downcoat",
+    "Suit", "Shawl", "Dress", "Vest", "Underwear",
+)  # fmt: skip
 SUBSETS = ("balanced", "all")
 NOISY, CLEAN = "noisy_label_kv.txt", "clean_label_kv.txt"
 KEYS = {

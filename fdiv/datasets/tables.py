@@ -20,8 +20,6 @@ import pandas as pd
 from fdiv.datasets.mirrors import Form, obtain, package
 from fdiv.names import Registry
 
-__all__ = ["OTHER_TABLES", "TABLES", "Table"]
-
 Read = Callable[[], tuple[pd.DataFrame, pd.Series]]
 
 
@@ -137,14 +135,12 @@ TABLES: Registry[Table] = Registry(
         Table("breast-cancer", "scikit-learn; UCI, CC BY 4.0", _of_scikit_learn("breast_cancer")),
         Table("digits", "scikit-learn; UCI, CC BY 4.0", _of_scikit_learn("digits")),
         Table(
-            "imbalanced",
-            "made: four clusters of classes, 60, 25, 10 and 5 %",
+            "imbalanced", "made: four clusters of classes, 60, 25, 10 and 5 %",
             _made([0.6, 0.25, 0.1, 0.05], 1.5, rows=1500, columns=20, seed=0),
         ),
         Table("shells", "made: three Gaussian shells of equal size", _shells),
         Table(
-            "penguins",
-            "palmerpenguins 0.1.6, CC0",
+            "penguins", "palmerpenguins 0.1.6, CC0",
             _packed(
                 "penguins.csv",
                 "f204db2c753b0937caac3cb35258562c14f073e4bbc76be24b4c51ce22767a93",
@@ -153,8 +149,7 @@ TABLES: Registry[Table] = Registry(
             ),
         ),
         Table(
-            "cars",
-            "vega_datasets 0.9.0, BSD; Donoho & Ramos (1982)",
+            "cars", "vega_datasets 0.9.0, BSD; Donoho & Ramos (1982)",
             _packed(
                 "cars.json",
                 "f686a53678b21f4231e2f6a5ba7ce5761d9d39204fccdea1caa29fb8c460e319",
@@ -163,8 +158,7 @@ TABLES: Registry[Table] = Registry(
             ),
         ),
         Table(
-            "weather",
-            "vega_datasets 0.9.0, BSD; NOAA, public domain",
+            "weather", "vega_datasets 0.9.0, BSD; NOAA, public domain",
             _packed(
                 "seattle-weather.csv",
                 "62f0609f787158128aa2bd102967173a4953122dd4f872bf1d502cae1037df0b",
@@ -173,8 +167,7 @@ TABLES: Registry[Table] = Registry(
             ),
         ),
         Table(
-            "orange-juice",
-            "ISLP 0.6.0, BSD",
+            "orange-juice", "ISLP 0.6.0, BSD",
             _packed(
                 "OJ.csv",
                 "9c42d598b2222ba93bc431778d5165019eb71ae93ee6277b264e2da305fba6f7",
@@ -184,7 +177,7 @@ TABLES: Registry[Table] = Registry(
         ),
         *(_keel(name) for name in ("penbased", "phoneme", "vowel", "led7digit", "australian", "splice")),
     ),
-)
+)  # fmt: skip
 
 
 OTHER_TABLES: Registry[Table] = Registry(

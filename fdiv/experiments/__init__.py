@@ -29,37 +29,12 @@ if TYPE_CHECKING:
     from fdiv.experiments import human_noise, label_counts, own_data, report, then_and_now
 
 __all__ = [
-    "MODES",
-    "REASONS",
-    "ROBUSTNESS_RATES",
-    "Experiment",
-    "Plan",
-    "accuracy_column",
-    "average_ranks",
-    "beside",
-    "check_mode",
-    "critical_difference",
-    "errata",
-    "friedman",
-    "human_noise",
-    "label_counts",
-    "on_shared_seeds",
-    "our_accuracies",
-    "our_robustness",
-    "own_data",
-    "paired_difference",
-    "paper_accuracies",
-    "paper_robustness",
-    "paper_table",
-    "plan",
-    "recipe",
-    "report",
-    "run_experiment",
-    "shortfalls",
-    "stored_result",
-    "then_and_now",
-    "titled",
-]
+    "MODES", "REASONS", "ROBUSTNESS_RATES", "Experiment", "Plan", "accuracy_column", "average_ranks",
+    "beside", "check_mode", "critical_difference", "errata", "friedman", "human_noise", "label_counts",
+    "on_shared_seeds", "our_accuracies", "our_robustness", "own_data", "paired_difference",
+    "paper_accuracies", "paper_robustness", "paper_table", "plan", "recipe", "report", "run_experiment",
+    "shortfalls", "stored_result", "then_and_now", "titled",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -20,8 +20,6 @@ from fdiv.experiments.study import Study
 from fdiv.learning.estimator import RobustClassifier, raised
 from fdiv.learning.recommendation import CANDIDATES, CONCENTRATED, look
 
-__all__ = ["AUTO_RULES", "FLOORS", "STUDY", "compared", "measured"]
-
 SEEDS = (0, 1)
 ROWS = 400
 LOSSES = ("ce", "tv", "kl", "gce", "plugin")

@@ -29,8 +29,6 @@ from fdiv.learning.training import fit
 from fdiv.names import choose
 from fdiv.noise.settings import CLEAN
 
-__all__ = ["Experiment", "Plan", "plan", "run_experiment", "stored_result"]
-
 RESULT, WEIGHTS, HISTORY = "result.json", "run.pt", "history.csv"
 
 

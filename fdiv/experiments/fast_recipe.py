@@ -16,8 +16,6 @@ from fdiv.files import runs_folder
 from fdiv.learning.recipe import Recipe
 from fdiv.learning.training import fit
 
-__all__ = ["CANDIDATES", "STUDY", "measured", "validated"]
-
 WARM_UP_RATE = 0.2
 # The method and its peak rates. Total variation starts from two epochs of cross-entropy at WARM_UP_RATE.
 CANDIDATES = {"ce": (0.1, 0.2, 0.4, 0.8), "tv": (0.025, 0.05, 0.1, 0.2, 0.4)}

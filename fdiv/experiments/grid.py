@@ -32,16 +32,15 @@ import pandas as pd
 import torch
 from tqdm import tqdm
 
-from fdiv.datasets import CATALOGUE, Dataset, noisy_split
+from fdiv.datasets import CATALOGUE
 from fdiv.device import usable_cores
 from fdiv.experiments.experiment import Experiment, Plan, plan, run_experiment, stored_result
 from fdiv.experiments.recipes import MODES
 from fdiv.experiments.results import FIELDS, PAPER_TABLES, ROW, our_accuracies, paper_robustness, paper_table
-from fdiv.files import runs_folder, write_text
-from fdiv.learning.losses import CrossEntropy
+from fdiv.files import RESULTS, runs_folder, write_text
 from fdiv.learning.methods import needs_transition
-from fdiv.learning.recipe import STAGES, Recipe, stages_before
-from fdiv.learning.training import TrainingFailed, train
+from fdiv.learning.recipe import STAGES, stages_before
+from fdiv.learning.training import TrainingFailed
 from fdiv.names import choose
 
 if TYPE_CHECKING:
@@ -53,6 +52,7 @@ GRIDS = PAPER_TABLES | {
 LARGEST = 20_000  # runs in a grid
 FINISHED, SKIPPED, FAILED, OPEN = STATES = "finished", "skipped", "failed", "not finished"
 STOPPED = "stopped"
+NOT_KNOWN = "not known"  # how long a run takes
 LOG = "log.txt"
 RETRIES = 2  # of a run that ended with an unforeseen exception, such as a kernel that died
 ALONE = 600.0  # seconds without any worker of our own, after which none will come
@@ -522,7 +522,8 @@ def _gpus() -> list[str]:
 def forecast(runs: Sequence[Experiment], workers: int) -> str:
     """Return what a grid would do: every run, then per dataset their number and how long they would take.
 
-    A stage that runs share, such as a warm-up, is counted for the first of them.
+    A stage that runs share, such as a warm-up, is counted for the first of them. Nothing is timed for it:
+    where no run was stored and no step of its network, it says that the time is not known.
     """
     seconds: dict[str, float] = {}
     counted: set[tuple] = set()
@@ -537,31 +538,34 @@ def forecast(runs: Sequence[Experiment], workers: int) -> str:
             }
             new = [it, *(stage for name, stage in stages.items() if name not in counted)]
             counted |= stages.keys()
-            seconds[planned.name] = sum(one.epochs * epoch_seconds(names.dataset, one) for one in new)
+            seconds[planned.name] = sum(one.epochs * epoch_seconds(names.dataset, one.model) for one in new)
     names = [plan(run).name for run in runs]
-    lines = [
-        f"{name:<{max(map(len, names))}}  {duration(seconds[name]) if name in seconds else FINISHED}"
-        for name in names
-    ]
+    widest = max(map(len, names))
+    lines = [f"{name:<{widest}}  {_said(seconds[name]) if name in seconds else FINISHED}" for name in names]
     together = f" with {workers} workers" if workers > 1 else ""
-    lines.append(
-        f"\n{'dataset':<14}{'runs':>6}{'to do':>7}  time, as measured in earlier runs or now{together}"
-    )
+    lines.append(f"\n{'dataset':<14}{'runs':>6}{'to do':>7}  time, as measured in earlier runs{together}")
     for dataset in (*dict.fromkeys(run.dataset for run in runs), "all"):
         here = [name for name, run in zip(names, runs, strict=True) if dataset in (run.dataset, "all")]
         todo = [seconds[name] for name in here if name in seconds]
-        lines.append(f"{dataset:<14}{len(here):>6}{len(todo):>7}  about {duration(sum(todo) / workers)}")
+        known = [time for time in todo if not math.isnan(time)]
+        said = f"about {duration(sum(known) / workers)}" if known or not todo else NOT_KNOWN
+        rest = len(todo) - len(known) if known else 0
+        said += f", {rest} more {NOT_KNOWN}" if rest else ""
+        lines.append(f"{dataset:<14}{len(here):>6}{len(todo):>7}  {said}")
     return "\n".join(lines)
 
 
-def epoch_seconds(dataset: str, recipe: Recipe) -> float:
-    """Return the seconds of an epoch: the median of stored runs of the same network, or else timed now."""
-    known = _measured().get((dataset, recipe.model))
-    return _timed(dataset, recipe.model, recipe.augment) if known is None else known
+def _said(seconds: float) -> str:
+    return NOT_KNOWN if math.isnan(seconds) else duration(seconds)
+
+
+def epoch_seconds(dataset: str, model: str) -> float:
+    """Return the seconds of an epoch: of stored runs of the same network, else of timed steps, else nan."""
+    return _of_runs().get((dataset, model), CATALOGUE[dataset].train / _per_second().get(model, math.nan))
 
 
 @cache
-def _measured() -> dict[tuple[str, str], float]:
+def _of_runs() -> dict[tuple[str, str], float]:
     times = defaultdict(list)
     with contextlib.suppress(FileNotFoundError):
         for row in our_accuracies().to_dict("records"):
@@ -573,15 +577,9 @@ def _measured() -> dict[tuple[str, str], float]:
 
 
 @cache
-def _timed(dataset: str, model: str, augment: str) -> float:
-    """Return the seconds of an epoch, from the second of two on a few made-up images."""
-    entry = CATALOGUE[dataset]
-    few, num_classes = 16 if entry.shape[-1] > 100 else 256, entry.num_classes
-    model = "resnet-50-random" if model == "resnet-50" else model  # which needs no download
-    images = torch.randint(256, (few + few // 4, *entry.shape), dtype=torch.uint8)
-    labels = torch.arange(len(images)) % num_classes
-    data = Dataset("made up", images, labels, images[: few // 4], labels[: few // 4], num_classes)
-    recipe = Recipe(model=model, schedule=((2, 1e-3),), batch_size=min(few, 64), augment=augment)
-    split = noisy_split(data, labels, validation=few // 4)
-    run = train(split, recipe, CrossEntropy(num_classes), progress=False)
-    return float(run.history["seconds"].iloc[-1]) * entry.train / few
+def _per_second() -> dict[str, float]:
+    """Return how many images a second some networks take, as ``make bench`` has timed a step of each."""
+    with contextlib.suppress(FileNotFoundError):
+        steps = pd.read_csv(RESULTS / "benchmarks.csv").dropna(subset="images_per_second")
+        return dict(zip(steps["variant"], steps["images_per_second"], strict=True))
+    return {}

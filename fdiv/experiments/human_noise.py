@@ -17,8 +17,6 @@ from fdiv.datasets import HUMAN, human_labels, load
 from fdiv.experiments.study import Study
 from fdiv.learning.recommendation import foreseen_flips
 
-__all__ = ["STUDY", "coarse", "flip_auroc", "majority_wrong", "measure", "measured", "measured_T"]
-
 FOLDS = 5
 
 

@@ -14,14 +14,12 @@ import pandas as pd
 from sklearn.datasets import make_classification
 from sklearn.metrics import roc_auc_score
 
-from fdiv import noise
 from fdiv.datasets import tables
 from fdiv.experiments.study import Study
-from fdiv.learning.cleaning import clean
+from fdiv.learning.cleaning import CleaningReport, clean
 from fdiv.learning.estimator import RobustClassifier
 from fdiv.learning.label_errors import rank_label_errors
-
-__all__ = ["STUDY", "corrupted", "coverage", "judge", "measured", "table"]
+from fdiv.noise import PATTERNS
 
 SOURCES = ("wine", "breast-cancer", "synthetic", "digits")  # on which how_many.MODEL_ERROR was chosen
 HELD_OUT = ("iris", "imbalanced", "shells")  # and on which it was not
@@ -40,31 +38,10 @@ def table(name: str) -> tuple[np.ndarray, np.ndarray]:
     return X.to_numpy(), y
 
 
-def corrupted(X: np.ndarray, y: np.ndarray, kind: str, rate: float, seed: int) -> np.ndarray:
-    """Return noisy labels: by class (symmetric, pair), by a random map of the row (instance), or by a weak
-    annotator, who errs where the row is unclear (annotator).
-    """
-    K = int(y.max()) + 1
-    scaled = (X - X.mean(0)) / np.maximum(X.std(0), 1e-9)
-    if kind == "instance":
-        return noise.corrupt_by_instance(scaled, y, rate, K, seed)
-    if kind == "annotator":
-        return noise.corrupt_by_annotator(scaled, y, rate, seed)
-    T = noise.symmetric(rate, K) if kind == "symmetric" else noise.pair(rate, K)
-    return noise.corrupt(y, T, seed)
-
-
-def judge(name: str, kind: str, rate: float, seed: int) -> dict[str, float]:
-    """Return how well ``clean`` finds known flips, and how well a model does that was trained on them."""
-    X, y = table(name)
-    noisy = corrupted(X, y, kind, rate, seed)
-    wrong = noisy != y
-    report = clean(X, noisy, seed=seed, progress=False, resume=False)
+def compared(report: CleaningReport, wrong: np.ndarray) -> dict[str, float]:
+    """Return how many labels a report calls wrong, beside the truth, and how good its flags are."""
     found, flagged = report.wrong, report.issues()["row"].to_numpy()
-    model = RobustClassifier("tv", random_state=seed).fit(X, noisy)
-    seen = rank_label_errors(model, X, noisy, flipped=wrong, out_of_sample=None)
     return {
-        "labels": len(y),
         "truth": int(wrong.sum()),
         "count": found.count,
         "low": found.low,
@@ -72,7 +49,22 @@ def judge(name: str, kind: str, rate: float, seed: int) -> dict[str, float]:
         "disagreements": found.disagreements,
         "precision": float(wrong[flagged].mean()) if len(flagged) else np.nan,
         "recall": float(wrong[flagged].sum() / wrong.sum()),
-        "auroc": roc_auc_score(wrong, found.wrong),
+    }
+
+
+def judge(name: str, kind: str, rate: float, seed: int) -> dict[str, float]:
+    """Return how well ``clean`` finds known flips, and how well a model does that was trained on them."""
+    X, y = table(name)
+    scaled = (X - X.mean(0)) / np.maximum(X.std(0), 1e-9)
+    noisy = PATTERNS[kind].flip(scaled, y, rate, int(y.max()) + 1, seed)
+    wrong = noisy != y
+    report = clean(X, noisy, seed=seed, progress=False, resume=False)
+    model = RobustClassifier("tv", random_state=seed).fit(X, noisy)
+    seen = rank_label_errors(model, X, noisy, flipped=wrong, out_of_sample=None)
+    return {
+        "labels": len(y),
+        **compared(report, wrong),
+        "auroc": roc_auc_score(wrong, report.wrong.wrong),
         "in_sample_count": seen.wrong.count,
         "in_sample_disagreements": seen.wrong.disagreements,
         "in_sample_auroc": seen.auroc or np.nan,

@@ -18,11 +18,10 @@ import pandas as pd
 
 from fdiv.datasets import human_labels, load, own, tweets
 from fdiv.datasets.features import image_features, text_features
+from fdiv.experiments.label_counts import compared
 from fdiv.experiments.study import Study
 from fdiv.learning.cleaning import clean
 from fdiv.learning.estimator import RobustClassifier
-
-__all__ = ["ANSWERS", "CASES", "STUDY", "Case", "classifier", "compare", "examples", "measured"]
 
 SEEDS = (0, 1, 2, 3, 4)
 ANSWERS = {
@@ -40,7 +39,7 @@ CASES = (
     ("photographs", "worse"),
 )
 PHOTOGRAPHS = 4000
-Case = tuple[np.ndarray, np.ndarray, np.ndarray]  # rows of numbers, noisy labels, clean labels
+Examples = tuple[np.ndarray, np.ndarray, np.ndarray]  # rows of numbers, noisy labels, clean labels
 
 
 def classifier(method: str, seed: int) -> RobustClassifier:
@@ -52,7 +51,7 @@ def classifier(method: str, seed: int) -> RobustClassifier:
 
 
 @cache
-def examples(data: str, labels: str) -> Case:
+def examples(data: str, labels: str) -> Examples:
     """Return features, noisy labels and clean labels: tweets by one rater, or photographs of CIFAR-10N.
 
     The clean label of a tweet is the majority of all its raters.
@@ -67,7 +66,7 @@ def examples(data: str, labels: str) -> Case:
     return features.double().numpy(), noisy.numpy()[some], cifar.train_labels.numpy()[some]
 
 
-def accuracy(case: Case, method: str, seed: int) -> dict[str, float]:
+def accuracy(case: Examples, method: str, seed: int) -> dict[str, float]:
     """Return the accuracy on clean labels of a quarter of the examples, trained on noisy labels of the
     others."""
     X, noisy, clean_labels = case
@@ -78,23 +77,12 @@ def accuracy(case: Case, method: str, seed: int) -> dict[str, float]:
     return {"examples": len(train), "wrong": (noisy != clean_labels).mean(), "accuracy": right}
 
 
-def found(case: Case, seed: int) -> dict[str, float]:
+def found(case: Examples, seed: int) -> dict[str, float]:
     """Return how many labels ``clean`` calls wrong, and how many of its flags are."""
     X, noisy, clean_labels = case
     wrong = noisy != clean_labels
     report = clean(X, noisy, seed=seed, progress=False)
-    flagged = report.issues()["row"].to_numpy()
-    return {
-        "examples": len(X),
-        "wrong": wrong.mean(),
-        "count": report.wrong.count,
-        "low": report.wrong.low,
-        "high": report.wrong.high,
-        "disagreements": report.wrong.disagreements,
-        "truth": int(wrong.sum()),
-        "precision": wrong[flagged].mean(),
-        "recall": wrong[flagged].sum() / wrong.sum(),
-    }
+    return {"examples": len(X), "wrong": wrong.mean(), **compared(report, wrong)}
 
 
 def compare(seed: int) -> pd.DataFrame:

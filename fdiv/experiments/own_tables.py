@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
 from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
@@ -18,18 +17,15 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from fdiv import noise
 from fdiv.datasets.tables import TABLES, Table
 from fdiv.experiments.study import Study
 from fdiv.learning.columns import Columns
 from fdiv.learning.estimator import RobustClassifier
 from fdiv.learning.recommendation import CANDIDATES
-
-__all__ = ["NOISES", "STUDY", "measured", "noisy_table", "one_way", "summary"]
+from fdiv.noise import PATTERNS, Pattern
 
 SEEDS = (0, 1, 2)
 ROWS = 1000  # training rows at most
-Noise = Callable[[np.ndarray, np.ndarray, int, int], np.ndarray]
 
 
 def one_way(rate: float, num_classes: int) -> np.ndarray:
@@ -46,11 +42,12 @@ def one_way(rate: float, num_classes: int) -> np.ndarray:
     return T
 
 
-NOISES: dict[str, Noise] = {
-    "symmetric 40 %": lambda X, y, K, seed: noise.corrupt(y, noise.symmetric(0.4, K), seed),
-    "pair 35 %": lambda X, y, K, seed: noise.corrupt(y, noise.pair(0.35, K), seed),
-    "instance 35 %": lambda X, y, K, seed: noise.corrupt_by_instance(X, y, 0.35, K, seed),
-    "one-way 40 %": lambda X, y, K, seed: noise.corrupt(y, one_way(0.4, K), seed),
+ONE_WAY = Pattern(name="one-way", says="in one direction", below=lambda K: 1, matrix=one_way)
+NOISES: dict[str, tuple[Pattern, float]] = {
+    "symmetric 40 %": (PATTERNS["symmetric"], 0.4),
+    "pair 35 %": (PATTERNS["pair"], 0.35),
+    "instance 35 %": (PATTERNS["instance"], 0.35),
+    "one-way 40 %": (ONE_WAY, 0.4),
 }
 
 
@@ -85,7 +82,9 @@ def noisy_table(table: Table, kind: str, seed: int, rows: int = ROWS) -> NoisyTa
     size = min(rows, int(0.7 * len(y)))
     X, X_test, y, y_test = train_test_split(X, y, train_size=size, random_state=seed, stratify=y)
     numbers = Columns().fit(X).transform(X)
-    return NoisyTable(X, NOISES[kind](numbers, y, int(y.max()) + 1, seed), y, X_test, y_test, numbers)
+    pattern, rate = NOISES[kind]
+    noisy = pattern.flip(numbers, y, rate, int(y.max()) + 1, seed)
+    return NoisyTable(X, noisy, y, X_test, y_test, numbers)
 
 
 def train(table: str, kind: str, seed: int, method: str) -> dict[str, object]:

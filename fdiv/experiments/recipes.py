@@ -28,8 +28,6 @@ from fdiv.learning.methods import METHODS
 from fdiv.learning.recipe import Recipe
 from fdiv.names import choose
 
-__all__ = ["MODES", "RECIPES", "ROBUSTNESS_RATES", "VARIANTS", "check_mode", "recipe"]
-
 Mode = Literal["quick", "laptop", "paper"]
 MODES = {
     "quick": "the embedded digits, about a minute on two cores",
@@ -52,6 +50,8 @@ CHANGES: dict[str, dict[str, Any]] = {
     "shifted": {"augment": "shift"},
 }
 
+# A recipe is a few lines, laid out by hand.
+# fmt: off
 # ------------------------------------------------------------------ MNIST and Fashion-MNIST
 
 # The authors' code has the pixels of MNIST for Fashion-MNIST, too, and those of ImageNet for CIFAR-10.
@@ -77,9 +77,7 @@ PAPER_CORRECTION = Recipe(
     source="paper, appendix C.5; epochs and rate from Patrini et al.'s program",
 )
 PAPER_DMI = Recipe(
-    model="cnn",
-    optimiser="adam",
-    schedule=((20, 1e-4),),
+    model="cnn", optimiser="adam", schedule=((20, 1e-4),),
     source="paper, appendix C.5; epochs and rate from DMI's program for Fashion-MNIST",
     warm_up=Recipe(model="cnn", schedule=((20, 1e-4),), source="DMI's program", **_MNIST_PIXELS),
     **_MNIST_PIXELS,
@@ -89,24 +87,16 @@ LAPTOP_CORRECTION = replace(
     PAPER_CORRECTION, schedule=((12, 1e-2),), source="ours: PAPER_CORRECTION in 12 epochs"
 )
 LAPTOP_DMI = replace(
-    PAPER_DMI,
-    schedule=((6, 1e-4),),
-    warm_up=replace(LAPTOP_DF, schedule=((6, 1e-3),)),
+    PAPER_DMI, schedule=((6, 1e-4),), warm_up=replace(LAPTOP_DF, schedule=((6, 1e-3),)),
     source="ours: PAPER_DMI in 6 + 6 epochs, the warm-up ten times faster",
 )
 LAPTOP_WARM = replace(
-    LAPTOP_DF,
-    schedule=((6, 1e-3), (3, 2e-4)),
-    batch_size=256,
-    warm_up=replace(LAPTOP_DF, schedule=((3, 1e-3),)),
-    warm_up_method="ratio",
+    LAPTOP_DF, schedule=((6, 1e-3), (3, 2e-4)), batch_size=256,
+    warm_up=replace(LAPTOP_DF, schedule=((3, 1e-3),)), warm_up_method="ratio",
     source="ours: 3 epochs of the ratio rule, then 9 of the method",
 )
 PAPER_WARM = replace(
-    PAPER_DF,
-    batch_size=256,
-    warm_up=LAPTOP_WARM.warm_up,
-    warm_up_method="ratio",
+    PAPER_DF, batch_size=256, warm_up=LAPTOP_WARM.warm_up, warm_up_method="ratio",
     source="ours: 3 epochs of the ratio rule, then the schedule of the paper's D_f",
 )
 
@@ -139,27 +129,20 @@ PAPER_CIFAR_DF = replace(
     source="paper, appendix C.5",
 )
 PAPER_CIFAR_DMI = replace(
-    PAPER_CIFAR_DF,
-    schedule=((100, 1e-6),),
+    PAPER_CIFAR_DF, schedule=((100, 1e-6),),
     source="paper, appendix C.5; epochs and rate from DMI's program for CIFAR-10",
 )
 PAPER_CIFAR_CORRECTION = replace(
-    PAPER_CIFAR_DF,
-    schedule=((40, 0.1), (40, 0.01), (40, 1e-3)),
+    PAPER_CIFAR_DF, schedule=((40, 0.1), (40, 0.01), (40, 1e-3)),
     source="paper, appendix C.5; epochs and rates from Patrini et al.'s program",
 )
 PAPER_CIFAR100_CORRECTION = replace(PAPER_CIFAR_CORRECTION, schedule=((80, 0.1), (40, 0.01), (30, 1e-3)))
 PAPER_CIFAR_WARM = replace(
-    PAPER_CIFAR_DF,
-    batch_size=256,
-    warm_up_method="ratio",
+    PAPER_CIFAR_DF, batch_size=256, warm_up_method="ratio",
     source="ours: the paper's warm-up with the ratio rule, then the schedule of its D_f",
 )
 AUTHORS_CODE_CIFAR = replace(
-    PAPER_CIFAR_DF,
-    model="preact-resnet-18-authors",
-    augment="crop-flip-rotate",
-    product="sampled",
+    PAPER_CIFAR_DF, model="preact-resnet-18-authors", augment="crop-flip-rotate", product="sampled",
     warm_up=replace(PAPER_CIFAR_CE, model="preact-resnet-18-authors", augment="crop-flip-rotate"),
     source="the authors' program; 100 epochs on CIFAR-100 too, where it says 1",
 )
@@ -183,14 +166,11 @@ LAPTOP_CIFAR_WARM_UP = replace(
     LAPTOP_CIFAR_CE, schedule=((4, 0.4),), source="ours: 4 epochs of a fast network"
 )
 LAPTOP_CIFAR_DF = replace(
-    LAPTOP_CIFAR_CE,
-    schedule=((8, 0.4),),
-    warm_up=LAPTOP_CIFAR_WARM_UP,
+    LAPTOP_CIFAR_CE, schedule=((8, 0.4),), warm_up=LAPTOP_CIFAR_WARM_UP,
     source="ours: a fast network, 4 epochs of cross-entropy, then 8 of the method",
 )
 LAPTOP_CIFAR_DMI = replace(
-    LAPTOP_CIFAR_DF,
-    schedule=((8, 0.01),),
+    LAPTOP_CIFAR_DF, schedule=((8, 0.01),),
     source="ours: a fast network, 4 epochs of cross-entropy, then 8 of DMI, ten times slower",
 )
 LAPTOP_CIFAR100_DMI = replace(
@@ -199,9 +179,7 @@ LAPTOP_CIFAR100_DMI = replace(
     source="ours: as for CIFAR-10, with batches in which every class can be",
 )
 LAPTOP_CIFAR_WARM = replace(
-    LAPTOP_CIFAR_DF,
-    schedule=((4, 0.02),),
-    warm_up=replace(LAPTOP_CIFAR_WARM_UP, schedule=((8, 0.4),)),
+    LAPTOP_CIFAR_DF, schedule=((4, 0.02),), warm_up=replace(LAPTOP_CIFAR_WARM_UP, schedule=((8, 0.4),)),
     warm_up_method="ratio",
     source="ours: a fast network, 8 epochs of the ratio rule, then 4 of the method in small steps",
 )
@@ -228,23 +206,18 @@ PAPER_CLOTHING_DF = replace(
     source="paper, appendix C.5; the batch from its authors' README, pixels from their program",
 )
 PAPER_CLOTHING_CE = replace(
-    PAPER_CLOTHING_WARM_UP,
-    schedule=((5, 0.01), (5, 1e-3)),
-    batch_size=256,
+    PAPER_CLOTHING_WARM_UP, schedule=((5, 0.01), (5, 1e-3)), batch_size=256,
     source="DMI's program: the paper quotes its baselines on Clothing1M from others",
 )
 PAPER_CLOTHING_DMI = replace(
-    PAPER_CLOTHING_CE,
-    schedule=((5, 1e-6), (5, 5e-7)),
-    warm_up=PAPER_CLOTHING_CE,
+    PAPER_CLOTHING_CE, schedule=((5, 1e-6), (5, 5e-7)), warm_up=PAPER_CLOTHING_CE,
     source="DMI's program: the paper quotes its baselines on Clothing1M from others",
 )
 PAPER_CLOTHING_CORRECTION = replace(
     PAPER_CLOTHING_DF, source="ours: the schedule of the paper's D_f, which quotes its baselines from others"
 )
 PAPER_CLOTHING_WARM = replace(
-    PAPER_CLOTHING_DF,
-    warm_up_method="ratio",
+    PAPER_CLOTHING_DF, warm_up_method="ratio",
     source="ours: the paper's warm-up with the ratio rule, then the schedule of its D_f",
 )
 AUTHORS_CODE_CLOTHING = replace(
@@ -283,10 +256,7 @@ QUICK_DMI = replace(
     QUICK, schedule=((20, 1e-4),), batch_size=128, warm_up=replace(QUICK, schedule=((20, 2e-3),))
 )
 QUICK_WARM = replace(
-    QUICK,
-    schedule=((30, 1e-3),),
-    batch_size=256,
-    warm_up=replace(QUICK, schedule=((20, 2e-3),)),
+    QUICK, schedule=((30, 1e-3),), batch_size=256, warm_up=replace(QUICK, schedule=((20, 2e-3),)),
     warm_up_method="ratio",
 )
 
@@ -302,48 +272,35 @@ QUICK_PAIRS_WARM = replace(QUICK_PAIRS_DF, batch_size=256, warm_up_method="ratio
 # ------------------------------------------------------------------ frozen features
 
 FEATURES = Recipe(
-    model="mlp-head",
-    schedule=((8, 1e-3), (4, 2e-4)),
-    batch_size=512,
+    model="mlp-head", schedule=((8, 1e-3), (4, 2e-4)), batch_size=512,
     source="ours: a small net on frozen features, 12 epochs",
 )
 FEATURES_WARM_UP = replace(FEATURES, schedule=((4, 1e-3),), source="ours: 4 epochs on frozen features")
 FEATURES_DMI = replace(
-    FEATURES,
-    schedule=((8, 1e-4),),
-    warm_up=FEATURES_WARM_UP,
+    FEATURES, schedule=((8, 1e-4),), warm_up=FEATURES_WARM_UP,
     source="ours: on frozen features, 4 epochs of cross-entropy, then 8 of DMI, ten times slower",
 )
 FEATURES_WARM = replace(
-    FEATURES,
-    schedule=((8, 2e-4),),
-    warm_up=FEATURES_WARM_UP,
-    warm_up_method="ratio",
+    FEATURES, schedule=((8, 2e-4),), warm_up=FEATURES_WARM_UP, warm_up_method="ratio",
     source="ours: on frozen features, 4 epochs of the ratio rule, then 8 of the method in small steps",
 )
 
 # ------------------------------------------------------------------ the user's own pictures
 
 OWN = Recipe(
-    model="cifar-net",
-    schedule=((10, 1e-3), (5, 2e-4)),
-    batch_size=64,
-    mean=(0.45,),
-    std=(0.25,),
+    model="cifar-net", schedule=((10, 1e-3), (5, 2e-4)), batch_size=64, mean=(0.45,), std=(0.25,),
     source="ours: a small convolutional net for pictures of any kind, 15 epochs",
 )
 OWN_WARM_UP = replace(OWN, schedule=((6, 1e-3),), source="ours: 6 epochs of OWN")
 OWN_WARM = replace(
-    OWN,
-    schedule=((9, 2e-4),),
-    warm_up=OWN_WARM_UP,
-    warm_up_method="ratio",
+    OWN, schedule=((9, 2e-4),), warm_up=OWN_WARM_UP, warm_up_method="ratio",
     source="ours: OWN after the ratio rule",
 )
 OWN_DMI = replace(
     OWN, schedule=((9, 1e-4),), batch_size=256, warm_up=OWN_WARM_UP, source="ours: OWN, then DMI"
 )
 
+# fmt: on
 # ------------------------------------------------------------------ which of them
 
 Recipes = dict[str, Recipe]

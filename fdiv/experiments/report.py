@@ -25,14 +25,7 @@ MARKS = "<!-- headline: python -m fdiv.experiments.report -->", "<!-- end of the
 KEYS = ["method", "correction", "transition", "variant"]
 TOLD = {"nothing": "", "T": "T known", "T estimated": "T estimated"}
 HEADLINE = ("uniform-high", "sparse-high")
-HEADLINE_WAYS = (
-    ("ce", "none"),
-    ("pl", "none"),
-    ("tv", "none"),
-    ("ratio", "none"),
-    ("plugin", "none"),
-    ("kl", "forward"),
-)
+HEADLINE_WAYS = {"ce": "none", "pl": "none", "tv": "none", "ratio": "none", "plugin": "none", "kl": "forward"}
 INTRODUCTION = """# What has been run
 
 Made by `fdiv results` from [`accuracies.csv`](accuracies.csv), where every run stands with its seed, recipe,
@@ -102,7 +95,7 @@ def headline() -> str:
         if len(runs[(runs["noise"] == noise) & (runs["dataset"] == dataset)]) > 1
     ]
     rows = []
-    for method, correction in HEADLINE_WAYS:
+    for method, correction in HEADLINE_WAYS.items():
         way = runs[
             (runs["method"] == method)
             & (runs["correction"] == correction)

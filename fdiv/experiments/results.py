@@ -170,7 +170,7 @@ def our_accuracies() -> pd.DataFrame:
     >>> our_accuracies()["run"].is_unique
     True
     """
-    return read_table(RESULTS / "accuracies.csv")
+    return read_accuracies(RESULTS / "accuracies.csv")
 
 
 def our_robustness(mode: str = "laptop") -> pd.DataFrame:
@@ -246,14 +246,14 @@ def collect(folder: str | os.PathLike) -> pd.DataFrame:
     path = RESULTS / "accuracies.csv"
     path.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(path.with_name(f".{path.name}.lock")):
-        before = [read_table(path)] if path.exists() else []
+        before = [read_accuracies(path)] if path.exists() else []
         new = pd.DataFrame([result for _, result in found.values()], columns=list(COLUMNS))
         table = pd.concat([*before, new]).drop_duplicates(KEY, keep="last").sort_values([*FIELDS, *KEY])
         write_text(table.to_csv(index=False, float_format="%.6g"), path)
-    return read_table(path)
+    return read_accuracies(path)
 
 
-def read_table(path: Path) -> pd.DataFrame:
+def read_accuracies(path: Path) -> pd.DataFrame:
     """Return a table of results, or raise a ``ValueError`` that names the file and the line which is wrong.
 
     Wrong are a line that was cut off, the marks of a merge, columns that are unknown or missing, values that

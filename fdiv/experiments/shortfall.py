@@ -16,8 +16,6 @@ from fdiv.learning.runs import ORACLE
 from fdiv.noise.paper import paper_noise
 from fdiv.theory import DIVERGENCES, exact
 
-__all__ = ["MARGIN", "REASONS", "shortfalls"]
-
 MARGIN = 0.3  # points
 REASONS = {
     "budget": "the same cell, trained longer, reaches the paper's mean",
@@ -80,6 +78,7 @@ def _why(one: pd.Series, cells: pd.DataFrame) -> dict[str, Any]:
     )
     program = cells[theirs & (cells[ROW] == one[ROW]).all(axis=1)]
     enough, elsewhere = one["paper"] - MARGIN, longer[longer["noise"] != HARD]
+    reached = len(elsewhere) > 0 and (elsewhere["ours"] >= elsewhere["paper"] - MARGIN).all()
     if len(same) and found[0] >= enough:
         why = "budget"
     elif (program["ours"] >= enough).any():
@@ -88,12 +87,8 @@ def _why(one: pd.Series, cells: pd.DataFrame) -> dict[str, Any]:
         why = "epoch"
     elif one["paper"] > 100 * exact.ceiling(one["method"], paper_noise(one["dataset"], one["noise"])):
         why = "ceiling"
-    elif one["noise"] != HARD and not len(same) and _all_reach(elsewhere):
+    elif one["noise"] != HARD and not len(same) and reached:
         why = "budget, as elsewhere"
     else:
         why = "open"
     return {"longer": found[0], "epochs": found[1], "why": why}
-
-
-def _all_reach(cells: pd.DataFrame) -> bool:
-    return len(cells) > 0 and bool((cells["ours"] >= cells["paper"] - MARGIN).all())

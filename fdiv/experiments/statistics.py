@@ -13,15 +13,6 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-__all__ = [
-    "Difference",
-    "average_ranks",
-    "critical_difference",
-    "friedman",
-    "on_shared_seeds",
-    "paired_difference",
-]
-
 
 class Difference(NamedTuple):
     """The mean of paired differences with its confidence interval.

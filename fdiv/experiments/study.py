@@ -23,8 +23,6 @@ from fdiv.experiments.results import provenance
 from fdiv.files import RESULTS, runs_folder, write_text
 from fdiv.names import choose
 
-__all__ = ["Study"]
-
 Case = Mapping[str, Any]
 
 

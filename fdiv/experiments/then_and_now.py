@@ -5,9 +5,10 @@ methods share everything but the loss, and the regulariser is crossed with it. A
 layer or none, on the embedded digits or on frozen features of CIFAR-10, so that hundreds of runs fit an hour
 of one core: the networks of all seeds are trained side by side as one stack of matrices.
 
-``python -m fdiv.experiments.then_and_now PART ...`` with names of ``PARTS`` trains what is still missing and
-adds it to data/results/then_and_now.csv with its provenance, all seeds of a method together, noise by noise.
-``measured()`` reads the file, ``table()`` averages it, ``against()`` adds spread, seeds and paired intervals.
+``python -m fdiv.experiments.then_and_now`` trains what is still missing, ``budget=views noise=uniform-0.4``
+a part of it, and adds it to data/results/then_and_now.csv with its provenance, all seeds together.
+``measured()`` reads the file, ``table()`` averages it, ``against()`` adds spread, seeds and paired intervals,
+``gap()`` compares over several noises at once.
 
 Two more budgets ask about training and not about the loss: with ``views`` a step sees two views of every
 example, which GJS compares and all others average over, and with ``sharpness`` it is one of SAM.
@@ -20,7 +21,6 @@ from __future__ import annotations
 
 import copy
 import math
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -36,7 +36,7 @@ from torch import Tensor
 from fdiv.datasets import NoisySplit, cifar10, image_features, noisy_data
 from fdiv.datasets.features import principal
 from fdiv.experiments.results import accuracy_column, our_accuracies
-from fdiv.experiments.statistics import paired_difference
+from fdiv.experiments.statistics import Difference, paired_difference
 from fdiv.experiments.study import Study
 from fdiv.learning import runs
 from fdiv.learning.augment import mirror
@@ -45,33 +45,6 @@ from fdiv.learning.modern import label_wave
 from fdiv.learning.training import label_shares
 from fdiv.names import choose
 from fdiv.noise.estimate import estimate_transition
-
-__all__ = [
-    "BUDGETS",
-    "DECAYS",
-    "FIELD_NOISES",
-    "HUMAN_NOISES",
-    "NOW",
-    "OURS",
-    "PAPER_NOISES",
-    "PARTS",
-    "RULES",
-    "STUDY",
-    "THEN",
-    "TITLES",
-    "Budget",
-    "Cell",
-    "against",
-    "all_views",
-    "chosen",
-    "compare",
-    "conclusions",
-    "measured",
-    "on_images",
-    "table",
-    "tied_with_the_best",
-    "verdicts",
-]
 
 SEEDS = 5
 RULES = {  # those of every run, and two more
@@ -644,6 +617,29 @@ def against(part: str = "paper", rule: str = "noisy-objective", *, other: str = 
     return pd.concat([_against(seeds.loc[noise], other).assign(noise=noise) for noise in noises])
 
 
+def gap(
+    first: tuple[str, str],
+    second: tuple[str, str],
+    rule: str = "noisy-accuracy",
+    *,
+    noises: Sequence[str] = CROSSED_NOISES,
+) -> Difference:
+    """Return by how many points one method is ahead of another, over all pairs of a noise and a seed.
+
+    first, second: a name of ``PARTS`` and a method of that part; the parts may differ, so that one method can
+        be compared with itself, trained in another way.
+    rule: a name of ``RULES``.
+    noises: those over which both are compared.
+
+    >>> gap(("views", "gjs"), ("views", "js-pi")).pairs
+    20
+    """
+    own, other = (_by_seed(part, rule)[method].dropna() for part, method in (first, second))
+    shared = own.index.intersection(other.index)
+    shared = shared[shared.get_level_values("noise").isin(noises)]
+    return paired_difference(own[shared], other[shared])
+
+
 def _against(seeds: pd.DataFrame, other: str) -> pd.DataFrame:
     """Return a row for each method of one cell.
 
@@ -765,5 +761,4 @@ def _by_seed(part: str, rule: str, decay: str = "l2") -> pd.DataFrame:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    for name in sys.argv[1:] or PARTS:
-        STUDY.run([vars(cell) for cell in PARTS[choose("part", name, tuple(PARTS))]])
+    STUDY.command(__doc__)

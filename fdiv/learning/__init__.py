@@ -26,38 +26,12 @@ if TYPE_CHECKING:
     from fdiv.learning.recommendation import recommend
 
 __all__ = [
-    "CORRECTIONS",
-    "DMI",
-    "METHODS",
-    "MODELS",
-    "ORACLE",
-    "RULES",
-    "BackwardCorrection",
-    "CrossEntropy",
-    "FDivLoss",
-    "ForwardCorrection",
-    "LabelErrors",
-    "Method",
-    "NoisyLabelLoss",
-    "PeerLoss",
-    "Recipe",
-    "RobustClassifier",
-    "Run",
-    "TrainingFailed",
-    "build_loss",
-    "build_model",
-    "clean",
-    "fit",
-    "label_shares",
-    "method_title",
-    "modern",
-    "normalise",
-    "outputs",
-    "paper_methods",
-    "rank_label_errors",
-    "recommend",
+    "CORRECTIONS", "DMI", "METHODS", "MODELS", "ORACLE", "RULES", "BackwardCorrection", "CrossEntropy",
+    "FDivLoss", "ForwardCorrection", "LabelErrors", "Method", "NoisyLabelLoss", "PeerLoss", "Recipe",
+    "RobustClassifier", "Run", "TrainingFailed", "build_loss", "build_model", "clean", "fit", "label_shares",
+    "method_title", "modern", "normalise", "outputs", "paper_methods", "rank_label_errors", "recommend",
     "train",
-]
+]  # fmt: skip
 
 # What needs scikit-learn, which takes a moment to import.
 __getattr__, _, _ = lazily(

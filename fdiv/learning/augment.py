@@ -14,18 +14,6 @@ from torch import Tensor
 
 from fdiv.names import Registry
 
-__all__ = [
-    "AUGMENTATIONS",
-    "Augmentation",
-    "centre_crop",
-    "crop_flip",
-    "crop_flip_rotate",
-    "mirror",
-    "rotate",
-    "shift",
-    "shift_flip",
-]
-
 Change = Callable[[Tensor], Tensor]
 
 

@@ -109,17 +109,10 @@ def warn_of_probabilities(z: Tensor) -> None:
 # ---------------------------------------------------------------------- options
 
 
-def checked_momentum(value: float) -> float:
-    """Return ``value`` if a running mean can have it for momentum."""
-    if not 0 <= value < 1:
-        raise ValueError(f"momentum is {value!r}, but must be at least 0 and below 1")
-    return float(value)
-
-
-def checked_barrier(value: float) -> float:
-    """Return ``value`` if it can be the weight of a barrier."""
-    if not 0 <= value < math.inf:
-        raise ValueError(f"barrier is {value!r}, but must be a finite number from 0 up")
+def between(name: str, value: float, low: float, high: float) -> float:
+    """Return ``value``, or raise a ``ValueError`` if it is no finite number from ``low`` to ``high``."""
+    if not (low <= value <= high and math.isfinite(value)):
+        raise ValueError(f"{name} is {value!r}, but must be a number from {low:g} to {high:g}")
     return float(value)
 
 

@@ -36,7 +36,7 @@ from fdiv.arrays import as_probabilities, log, refuse_mask, whole
 from fdiv.datasets import own
 from fdiv.datasets.images import ImageFiles
 from fdiv.device import TRAINING, is_watched
-from fdiv.files import cache_folder, replacing
+from fdiv.files import cache_folder, keep_array, kept_array, replacing
 from fdiv.learning.columns import take
 from fdiv.names import cut, printable
 from fdiv.noise.how_many import WrongLabels, from_logits
@@ -307,7 +307,7 @@ def _out_of_sample(
         notes.append(f"each model was trained on {TRAINED_ON} rows, drawn at random")
     for number, (train, judged) in enumerate(tqdm(splits, disable=not shown, desc="judging", unit="fold")):
         kept = place / f"{number}.npz"
-        if resume and (found := _kept(kept, (len(judged), K))) is not None:
+        if resume and (found := kept_array(kept, (len(judged), K))) is not None:
             logits[judged] = found
             continue
         train = _some(train, y[train], np.random.default_rng([seed, number]))
@@ -315,7 +315,8 @@ def _out_of_sample(
             warnings.simplefilter("ignore")  # ``_doubts`` looks at what came of it
             logits[judged] = _judged(estimator, take(X, train), y[train], take(X, judged), K)
         if resume:
-            _keep(kept, logits[judged])
+            with suppress(OSError):  # a cache that cannot be written to costs the resuming only
+                keep_array(logits[judged], kept)
     with suppress(OSError):  # the report is what stays
         for path in place.iterdir():
             path.unlink(missing_ok=True)
@@ -417,26 +418,6 @@ def _content(value: Any) -> Any:
     tensors = {**dict(value.named_parameters()), **dict(value.named_buffers())}
     numbers = {name: tensor.detach().cpu().numpy() for name, tensor in tensors.items()}
     return repr(value), numbers, [part for part in vars(value).values() if isinstance(part, FunctionType)]
-
-
-def _kept(path: Path, shape: tuple[int, int]) -> np.ndarray | None:
-    """A finished fold, if the file is whole: a zip archive has a checksum, which reading it compares."""
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            found = archive["logits"]
-    except Exception:  # NumPy raises whatever its reader ran into
-        return None
-    return found if found.shape == shape else None
-
-
-def _keep(path: Path, logits: np.ndarray) -> None:
-    """Put a finished fold into the cache; a cache that cannot be written to costs the resuming only."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as temporary, open(temporary, "wb") as file:
-            np.savez(file, logits=logits)
-    except OSError:
-        pass
 
 
 # ---------------------------------------------------------------------- the findings

@@ -48,7 +48,8 @@ def page(report: CleaningReport) -> str:
         | ({"image": thumbnail(files[int(one.row)])} if pictures else {})
         for one in chosen.itertuples()
     ]
-    shown = _json(cards)
+    shown = json.dumps(cards, ensure_ascii=False).replace("<", "\\u003c")  # which cannot end its script
+    shown = shown.replace("\u2028", "\\u2028")
     return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
         headline=_headline(report),
         notes="".join(f"<li>{html.escape(note)}.</li>" for note in report.notes),
@@ -129,8 +130,3 @@ def _matrix(report: CleaningReport) -> str:
         for i in range(len(T))
     ]
     return f'<div class="wide"><table class="matrix"><tr><td></td>{head}</tr>{"".join(rows)}</table></div>'
-
-
-def _json(value: Any) -> str:
-    """JSON that cannot end the script it stands in."""
-    return json.dumps(value, ensure_ascii=False).replace("<", "\\u003c").replace("\u2028", "\\u2028")

@@ -24,8 +24,6 @@ from torch import Tensor, nn
 from fdiv.device import pick_device
 from fdiv.files import remove_leftovers
 
-__all__ = ["World", "locked", "world"]
-
 PATIENCE = datetime.timedelta(days=14)  # processes wait for a file lock too, while others train
 
 

@@ -45,8 +45,6 @@ from fdiv.learning.recommendation import UNBALANCED, advise, look
 from fdiv.names import choose
 from fdiv.theory.robustness import largest_safe_gap
 
-__all__ = ["Collapse", "RobustClassifier"]
-
 WHOLE = 64  # up to so many rows a batch is the whole table, in double precision: order and rounding drop out
 STEPS = 600  # at least so many steps, with as many epochs as that takes
 EPOCHS = 60

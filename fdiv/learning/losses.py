@@ -31,44 +31,15 @@ import torch
 from torch import Tensor, nn
 
 from fdiv.arrays import as_array, class_count
+from fdiv.arrays import transition as checked_transition
+from fdiv.learning import checks
 from fdiv.learning.by_hand import CLOSED, OF_RATIOS, difference, forward_difference
-from fdiv.learning.checks import (
-    Constant,
-    check_labels,
-    check_logits,
-    check_sample_weight,
-    check_soft_labels,
-    check_values,
-    checked_barrier,
-    checked_momentum,
-    checked_weight,
-    distribution,
-    inverse,
-    is_singular,
-    labels_are_floats,
-    prior_of_labels,
-    rank,
-    warn_of_probabilities,
-)
+from fdiv.learning.checks import Constant
 from fdiv.names import choose
-from fdiv.noise.matrices import transition as checked_transition
+from fdiv.noise.matrices import check_rate
 from fdiv.theory.divergences import DIVERGENCES, Divergence, slopes
 from fdiv.theory.divergences import divergence as look_up
 from fdiv.theory.robustness import lost_classes
-
-__all__ = [
-    "DMI",
-    "BackwardCorrection",
-    "CrossEntropy",
-    "FDivLoss",
-    "ForwardCorrection",
-    "NoisyLabelLoss",
-    "PeerLoss",
-    "peer_schedule",
-    "trains_forward",
-    "works_on_logits",
-    "works_plugged_in",
-]
 
 LOG_FLOOR = math.log(1e-7)  # Patrini et al. (2017) clip probabilities at 1e-7
 DMI_FLOOR = math.log(1e-3)  # Xu et al. (2019) add 1e-3 to |det|
@@ -149,7 +120,9 @@ class NoisyLabelLoss(nn.Module):
         self.check = check
         self._ignore_index = ignore_index
         self._reduction = choose("reduction", reduction, get_args(Reduction))
-        self._class_weight = None if weight is None else Constant(checked_weight(weight, self.num_classes))
+        self._class_weight = (
+            None if weight is None else Constant(checks.checked_weight(weight, self.num_classes))
+        )
         self._first_call = True
 
     def forward(
@@ -174,7 +147,7 @@ class NoisyLabelLoss(nn.Module):
             batch = _weighted(batch, sample_weight, self._looks())
         if self._first_call and self._looks():
             self._first_call = False
-            warn_of_probabilities(batch.z)
+            checks.warn_of_probabilities(batch.z)
         if torch.is_autocast_enabled(logits.device.type):
             with torch.autocast(logits.device.type, enabled=False):
                 value = self._loss(batch, peers)
@@ -327,15 +300,15 @@ class NoisyLabelLoss(nn.Module):
         """Logits of at least float32 and labels of int64, or an error that says what to give instead."""
         if self.num_classes == 2 and vars(self).get("score") != "logit":  # which needs a score per class
             logits, labels = _two_columns(logits, labels)
-        check_logits(logits, f"{prefix}logits", self.num_classes)
-        if labels_are_floats(labels) and labels.ndim > 1:
+        checks.check_logits(logits, f"{prefix}logits", self.num_classes)
+        if checks.labels_are_floats(labels) and labels.ndim > 1:
             return self._soft_batch(logits, labels, prefix)
-        check_labels(labels, f"{prefix}labels", (logits.shape[0], *logits.shape[2:]))
+        checks.check_labels(labels, f"{prefix}labels", (logits.shape[0], *logits.shape[2:]))
         if logits.ndim > 2:
             logits, labels = logits.movedim(1, -1).flatten(0, -2), labels.flatten()
         z, y = logits if logits.dtype == torch.float64 else logits.float(), labels.long()
         if self._looks():
-            check_values(z, y, prefix, self._ignore_index)
+            checks.check_values(z, y, prefix, self._ignore_index)
         w = None
         if self._ignore_index is not None:
             counts = y != self._ignore_index
@@ -352,13 +325,13 @@ class NoisyLabelLoss(nn.Module):
                 f"ignore_index is the number of a class, which soft {prefix}labels have not: leave inputs out"
                 " that do not count, and ignore_index too"
             )
-        check_soft_labels(labels, f"{prefix}labels", tuple(logits.shape))
+        checks.check_soft_labels(labels, f"{prefix}labels", tuple(logits.shape))
         if logits.ndim > 2:
             logits, labels = (x.movedim(1, -1).flatten(0, -2) for x in (logits, labels))
         z = logits if logits.dtype == torch.float64 else logits.float()
         y, w = labels.to(z.dtype), None
         if self._looks():
-            check_values(z, y, prefix, None)
+            checks.check_values(z, y, prefix, None)
         if self._class_weight is not None:
             y = y * self._class_weight.like(z)
             w = y.sum(1)
@@ -417,12 +390,12 @@ class _ProductLoss(NoisyLabelLoss):
         given = label_prior is not None
         self._given_prior = None
         if given:
-            prior = distribution(label_prior, self.num_classes)
+            prior = checks.distribution(label_prior, self.num_classes)
             if isinstance(label_prior, str):
                 # it is the clean labels that are balanced
                 prior = prior if T is None else prior @ self._weighted_T(T)
             elif self._class_weight is not None:
-                prior = distribution(
+                prior = checks.distribution(
                     prior * (w := self._class_weight.values.numpy()) / (prior @ w), len(prior)
                 )
             self._given_prior = Constant(prior)
@@ -574,8 +547,8 @@ class FDivLoss(_ProductLoss):
         self.variational = choose("variational form", variational, get_args(Variational))
         self.score = choose("score", score, get_args(Score))
         self.correction = choose("correction", correction, get_args(Correction))
-        self.momentum = checked_momentum(momentum)
-        self.barrier = checked_barrier(barrier)
+        self.momentum = check_rate("momentum", momentum, below=1)
+        self.barrier = checks.between("barrier", barrier, 0, math.inf)
         if barrier:
             self._only("barrier", variational="plugin")
         self._weights: Constant | None = None
@@ -611,7 +584,7 @@ class FDivLoss(_ProductLoss):
         >>> FDivLoss.from_labels("tv", [0, 1, 1, 2]).num_classes
         3
         """
-        prior = prior_of_labels(labels, num_classes, options.get("ignore_index"))
+        prior = checks.prior_of_labels(labels, num_classes, options.get("ignore_index"))
         return cls(divergence, len(prior), label_prior=prior, **options)
 
     def _take_logits(self) -> None:
@@ -649,7 +622,7 @@ class FDivLoss(_ProductLoss):
 
     def _take(self, T: np.ndarray) -> None:
         """What the correction needs of T: the weights of g, or T itself."""
-        inverse_T = inverse(T)  # the others need none, but a T that has one
+        inverse_T = checks.inverse(T)  # the others need none, but a T that has one
         if self.correction != "forward":
             exact = self.correction == "exact"
             self._weights = Constant(inverse_T if exact else _printed_correction(T))
@@ -913,7 +886,7 @@ class CrossEntropy(NoisyLabelLoss):
         super().__init__(num_classes, **options)
         self._log_prior = None
         if given:
-            prior = distribution(label_prior, class_count(self.num_classes))
+            prior = checks.distribution(label_prior, class_count(self.num_classes))
             if self._class_weight is not None and not isinstance(label_prior, str):
                 prior = prior * self._class_weight.values.numpy()
             self._log_prior = Constant(np.log(np.maximum(prior, 1e-30)))
@@ -941,7 +914,7 @@ class BackwardCorrection(NoisyLabelLoss):
     def __init__(self, T: Any, **options: Unpack[Options]) -> None:
         T = checked_transition(T)
         super().__init__(len(T), **options)
-        self._inverse = Constant(inverse(self._weighted_T(T)))
+        self._inverse = Constant(checks.inverse(self._weighted_T(T)))
 
     def _rows(self, batch: Batch) -> Tensor:
         return -(_rows_of(self._inverse.like(batch.z), batch.y) * _log_probabilities(batch.z)).sum(1)
@@ -964,9 +937,9 @@ class ForwardCorrection(NoisyLabelLoss):
     def __init__(self, T: Any, **options: Unpack[Options]) -> None:
         T = checked_transition(T)
         super().__init__(len(T), **options)
-        if is_singular(T):
+        if checks.is_singular(T):
             warnings.warn(
-                f"T has rank {rank(T)} of {len(T)}, so that different clean posteriors look"
+                f"T has rank {checks.rank(T)} of {len(T)}, so that different clean posteriors look"
                 " the same in noisy labels: classes will be confused; use a loss that needs no T",
                 RuntimeWarning,
                 stacklevel=2,
@@ -1084,7 +1057,7 @@ class PeerLoss(_ProductLoss):
         >>> PeerLoss.from_labels([0, 1, 1, 2], alpha=0.5).alpha
         0.5
         """
-        prior = prior_of_labels(labels, num_classes, options.get("ignore_index"))
+        prior = checks.prior_of_labels(labels, num_classes, options.get("ignore_index"))
         return cls(len(prior), label_prior=prior, **options)
 
     def set_epoch(self, epoch: int, epochs: int) -> None:
@@ -1206,7 +1179,7 @@ def _soft_joint(h: Tensor, batch: Batch) -> Tensor:
 
 def _weighted(batch: Batch, sample_weight: Tensor, look: bool) -> Batch:
     """The batch, each row of which counts ``sample_weight`` times as much."""
-    check_sample_weight(sample_weight, len(batch.z), look)
+    checks.check_sample_weight(sample_weight, len(batch.z), look)
     own = sample_weight.flatten().to(batch.z)
     return batch._replace(w=own if batch.w is None else batch.w * own)
 

@@ -12,22 +12,6 @@ from fdiv.datasets import DatasetMissing, ImageFiles, mirrors
 from fdiv.datasets.features import torchvision_models
 from fdiv.names import choose
 
-__all__ = [
-    "MODELS",
-    "build_model",
-    "cifar_net",
-    "cnn",
-    "fast_net",
-    "fully_connected",
-    "linear",
-    "mlp_head",
-    "preact_resnet18",
-    "prepare",
-    "resnet50",
-    "small_net",
-]
-
-
 WHITENING_FLOOR = 5e-4  # added to each eigenvalue, so that directions without content are not blown up
 BN_MOMENTUM = 0.4  # so few steps need averages that follow soon
 
@@ -350,7 +334,10 @@ def build_model(name: str, images: Tensor | ImageFiles, num_classes: int) -> nn.
     """
     _, channels, height, width = images.shape
     if name.startswith(TORCHVISION):
-        return _of_torchvision(name.removeprefix(TORCHVISION), num_classes)
+        theirs = name.removeprefix(TORCHVISION)
+        models = torchvision_models(theirs)
+        theirs = choose("torchvision model", theirs, models.list_models(models))
+        return models.get_model(theirs, num_classes=num_classes)
     name = choose("model", name, tuple(MODELS))
     if height != width and name in SQUARE:
         raise ValueError(
@@ -358,11 +345,3 @@ def build_model(name: str, images: Tensor | ImageFiles, num_classes: int) -> nn.
             f" '{TORCHVISION}resnet18' or the like"
         )
     return MODELS[name](channels=channels, size=height, num_classes=num_classes)
-
-
-def _of_torchvision(name: str, num_classes: int) -> nn.Module:
-    """A network of torchvision for colour images of any size, its weights drawn by torch."""
-    models = torchvision_models(name)
-    return models.get_model(
-        choose("torchvision model", name, models.list_models(models)), num_classes=num_classes
-    )

@@ -24,7 +24,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
-from fdiv.learning.checks import is_singular, rank
+from fdiv.learning.checks import between, is_singular, rank
 from fdiv.learning.losses import (
     Batch,
     NoisyLabelLoss,
@@ -35,31 +35,6 @@ from fdiv.learning.losses import (
 )
 from fdiv.names import Registry, choose
 from fdiv.noise.matrices import transition
-
-__all__ = [
-    "DECISIONS",
-    "ELR",
-    "FPML",
-    "GCE",
-    "MODERN",
-    "PASSIVE",
-    "SCE",
-    "ActivePassive",
-    "BetaDivergence",
-    "EpsilonSoftmax",
-    "JensenShannon",
-    "LogitClip",
-    "Nature",
-    "NegativeLabelSmoothing",
-    "Passive",
-    "clean_posterior",
-    "label_wave",
-    "learned_decision",
-    "nature",
-    "sharpness_aware",
-    "tolerates",
-    "weight_average",
-]
 
 LOG_ZERO = math.log(1e-4)  # what reverse cross-entropy takes for log 0, in the code of Wang et al. (2019)
 LOG_LEAST = math.log(1e-7)  # the least log p of the negative losses of Ye et al. (2023), their -A
@@ -94,7 +69,7 @@ class GCE(_Pointwise):
 
     def __init__(self, num_classes: int | None = None, q: float = 0.7, **options: Unpack[Options]) -> None:
         super().__init__(num_classes, **options)
-        self.q = _between("q", q, 0, 1)
+        self.q = between("q", q, 0, 1)
 
     def _each(self, z: Tensor, y: Tensor) -> Tensor:
         return _box_cox(_log_p(z, y), self.q)
@@ -116,7 +91,7 @@ class BetaDivergence(_Pointwise):
 
     def __init__(self, num_classes: int | None = None, beta: float = 0.7, **options: Unpack[Options]) -> None:
         super().__init__(num_classes, **options)
-        self.beta = _between("beta", beta, 0, math.inf)
+        self.beta = between("beta", beta, 0, math.inf)
 
     def _each(self, z: Tensor, y: Tensor) -> Tensor:
         log_p = z.log_softmax(1)
@@ -146,8 +121,8 @@ class SCE(_Pointwise):
         **options: Unpack[Options],
     ) -> None:
         super().__init__(num_classes, **options)
-        self.alpha = _between("alpha", alpha, 0, math.inf)
-        self.beta = _between("beta", beta, 0, math.inf)
+        self.alpha = between("alpha", alpha, 0, math.inf)
+        self.beta = between("beta", beta, 0, math.inf)
 
     def _each(self, z: Tensor, y: Tensor) -> Tensor:
         log_p = _log_p(z, y)
@@ -334,10 +309,10 @@ class ActivePassive(_Pointwise):
         super().__init__(num_classes, **options)
         row = PASSIVE[passive]
         self.passive = row.name
-        self.alpha = _between("alpha", row.alpha if alpha is None else alpha, 0, math.inf)
-        self.beta = _between("beta", row.beta if beta is None else beta, 0, math.inf)
-        self.a = _between("a", row.a if a is None else a, 0, math.inf)
-        self.q = _between("q", row.q if q is None else q, 1e-3, math.inf)
+        self.alpha = between("alpha", row.alpha if alpha is None else alpha, 0, math.inf)
+        self.beta = between("beta", row.beta if beta is None else beta, 0, math.inf)
+        self.a = between("a", row.a if a is None else a, 0, math.inf)
+        self.q = between("q", row.q if q is None else q, 1e-3, math.inf)
         self._term = row.term
 
     def _each(self, z: Tensor, y: Tensor) -> Tensor:
@@ -376,10 +351,10 @@ class EpsilonSoftmax(_Pointwise):
         **options: Unpack[Options],
     ) -> None:
         super().__init__(num_classes, **options)
-        self.m = _between("m", m, 0, math.inf)
-        self.alpha = _between("alpha", alpha, 0, math.inf)
-        self.beta = _between("beta", beta, 0, math.inf)
-        self.floor = _between("floor", floor, 0, 1)
+        self.m = between("m", m, 0, math.inf)
+        self.alpha = between("alpha", alpha, 0, math.inf)
+        self.beta = between("beta", beta, 0, math.inf)
+        self.floor = between("floor", floor, 0, 1)
 
     def _each(self, z: Tensor, y: Tensor) -> Tensor:
         log_p = _log_p(z, y)
@@ -409,7 +384,7 @@ class LogitClip(_Pointwise):
 
     def __init__(self, num_classes: int | None = None, tau: float = 1.0, **options: Unpack[Options]) -> None:
         super().__init__(num_classes, **options)
-        self.tau = _between("tau", tau, 1e-6, math.inf)
+        self.tau = between("tau", tau, 1e-6, math.inf)
 
     def _each(self, z: Tensor, y: Tensor) -> Tensor:
         length = torch.linalg.vector_norm(z, dim=1, keepdim=True)
@@ -445,8 +420,8 @@ class NegativeLabelSmoothing(_Pointwise):
         **options: Unpack[Options],
     ) -> None:
         super().__init__(num_classes, **options)
-        self.rate = _between("rate", rate, -math.inf, 1)
-        self.warm_up = _between("warm_up", warm_up, 0, 1)
+        self.rate = between("rate", rate, -math.inf, 1)
+        self.warm_up = between("warm_up", warm_up, 0, 1)
         self.smoothing = self.rate
 
     def set_epoch(self, epoch: int, epochs: int) -> None:
@@ -485,7 +460,7 @@ class FPML(_Pointwise):
         self, num_classes: int | None = None, alpha: float = 1.0, **options: Unpack[Options]
     ) -> None:
         super().__init__(num_classes, **options)
-        self.alpha = _between("alpha", alpha, 0, math.inf)
+        self.alpha = between("alpha", alpha, 0, math.inf)
         self.score = "logit"  # one for each class: one column for two of them would not teach both D
 
     def _each(self, z: Tensor, y: Tensor) -> Tensor:
@@ -552,8 +527,8 @@ class ELR(NoisyLabelLoss):
         super().__init__(num_classes, **options)
         if examples < 1:
             raise ValueError(f"examples is {examples!r}, but must be the number of training examples")
-        self.beta = _between("beta", beta, 0, 1)
-        self.strength = _between("strength", strength, 0, math.inf)
+        self.beta = between("beta", beta, 0, 1)
+        self.strength = between("strength", strength, 0, math.inf)
         self.targets: Tensor
         self.register_buffer("targets", torch.zeros(examples, num_classes), persistent=False)
         self._index: Tensor | None = None
@@ -718,7 +693,7 @@ def weight_average(model: nn.Module, decay: float = 0.999) -> AveragedModel:
     >>> mean.module.weight.item()
     1.0
     """
-    rule = get_ema_multi_avg_fn(_between("decay", decay, 0, 1))
+    rule = get_ema_multi_avg_fn(between("decay", decay, 0, 1))
     return AveragedModel(model, multi_avg_fn=rule, use_buffers=True)
 
 
@@ -887,12 +862,6 @@ def _log_p(z: Tensor, y: Tensor) -> Tensor:
 def _box_cox(log_p: Tensor, q: float) -> Tensor:
     """(1 - p^q) / q, and its limit -log p at q = 0."""
     return -torch.expm1(q * log_p) / q if q else -log_p
-
-
-def _between(name: str, value: float, low: float, high: float) -> float:
-    if not (low <= value <= high and math.isfinite(value)):
-        raise ValueError(f"{name} is {value!r}, but must be a number from {low:g} to {high:g}")
-    return float(value)
 
 
 # ---------------------------------------------------------------------- rows

@@ -6,10 +6,10 @@
 
 Cross-entropy, stopped early and asked about rows that it was not trained on, gives noisy posteriors. From
 them come T with error bars (``fdiv.noise.estimate``), whether the right label leads in every column of T, and
-whether flips can be foreseen from the row, which class-conditional noise does not allow. ``decide`` turns
-that into a loss. It is the best of the rules in ``fdiv.experiments.choose_rule`` that lose no class, on ten
-other tables (six of KEEL's and four made ones) than those on which ``fdiv.experiments.own_tables`` measures
-how good the choice is.
+whether flips can be foreseen from the row, which class-conditional noise does not allow. ``choose_loss``
+turns that into a loss. It is the best of the rules in ``fdiv.experiments.choose_rule`` that lose no class, on
+ten other tables (six of KEEL's and four made ones) than those on which ``fdiv.experiments.own_tables``
+measures how good the choice is.
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ from sklearn.utils import check_random_state
 
 from fdiv.device import TRAINING
 from fdiv.noise.estimate import TransitionEstimate, estimate_transition
-
-__all__ = ["CANDIDATES", "Evidence", "Recommendation", "decide", "recommend"]
 
 # What can be recommended: the options of ``RobustClassifier``.
 CANDIDATES: dict[str, dict[str, Any]] = {
@@ -175,7 +173,7 @@ def advise(
 ) -> Recommendation:
     """``recommend`` for rows of numbers and labels from 0, checked; ``names`` are those of the classes."""
     evidence = look(numbers, labels, len(names), weight, seed)
-    name, why = decide(evidence)
+    name, why = choose_loss(evidence)
     return Recommendation(CANDIDATES[name], (*_described(evidence, names), why), evidence)
 
 
@@ -200,10 +198,10 @@ def look(
     return Evidence(len(labels), prior, estimate, _flip_auroc(numbers, labels, P), foretold)
 
 
-def decide(evidence: Evidence) -> tuple[str, str]:
+def choose_loss(evidence: Evidence) -> tuple[str, str]:
     """Return a name in ``CANDIDATES``, and the reason in a sentence.
 
-    >>> decide(Evidence(50, np.array([0.5, 0.5])))[0]
+    >>> choose_loss(Evidence(50, np.array([0.5, 0.5])))[0]
     'tv'
     """
     if evidence.estimate is None:

@@ -18,8 +18,6 @@ from fdiv.files import write_state
 from fdiv.learning.models import MODELS, build_model
 from fdiv.names import choose
 
-__all__ = ["ORACLE", "RULES", "Run", "load_run", "read_state", "save_run", "stored_digest"]
-
 RULES = {
     "last": "the last epoch",
     "noisy-accuracy": "best accuracy on the noisy validation labels",

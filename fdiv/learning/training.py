@@ -41,11 +41,9 @@ from fdiv.learning.methods import METHODS, build_loss, needs_transition
 from fdiv.learning.models import build_model, looks_at_data, prepare
 from fdiv.learning.modern import sharpness_aware, weight_average
 from fdiv.learning.recipe import ESTIMATE_T, WARM_UP, Recipe, stages_before
-from fdiv.learning.runs import ORACLE, RULES, Run, State, read_state
+from fdiv.learning.runs import RULES, Run, State, read_state
 from fdiv.names import choose
 from fdiv.noise.estimate import estimate_transition
-
-__all__ = ["ORACLE", "RULES", "Run", "TrainingFailed", "fit", "outputs", "train"]
 
 EVALUATION_BATCH = 500  # 1000 images of MNIST do not fit a core's cache: half as fast
 STREAMED_BATCH = 250  # of images as large as Clothing1M's
@@ -255,7 +253,8 @@ class _Session:
                 _seed(self.seed, self.epoch + 1, self.world.rank + 1)
             self.stream = self.decoded(batches)
             for number, batch in enumerate(batches):
-                self.set_rate((self.epoch + number / len(batches)) / self.recipe.epochs)
+                for group in self.optimiser.param_groups:
+                    group["lr"] = self.recipe.rate((self.epoch + number / len(batches)) / self.recipe.epochs)
                 total += self.step(*batch)
                 bar.update()
         self.world.share_buffers(self.model)
@@ -271,11 +270,6 @@ class _Session:
         self.history.append(row | {"seconds": time.perf_counter() - started})
         self.keep()
         bar.set_postfix({"noisy validation": f"{row['validation_accuracy']:.1%}"})
-
-    def set_rate(self, progress: float) -> None:
-        """Give the optimiser the learning rate at this point of the training."""
-        for group in self.optimiser.param_groups:
-            group["lr"] = self.recipe.rate(progress)
 
     def batches(self) -> Iterator[tuple[Tensor, Tensor | None, Tensor | None]]:
         """Indices of the joint batch and, where Algorithm 1 is sampled, of peer images and peer labels."""

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from fdiv.arrays import Labels, as_labels
+from fdiv.arrays import Labels, as_labels, transition
 from fdiv.noise.corrupt import labels_sha256
-from fdiv.noise.matrices import transition
 
 
 @dataclass(frozen=True, eq=False)

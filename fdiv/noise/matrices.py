@@ -1,4 +1,4 @@
-"""Transition matrices: the check of any T, the paper's three families, and two of the field's."""
+"""Transition matrices: the paper's three families, and two of the field's."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fdiv.arrays import as_array, class_count
+from fdiv.arrays import class_count, transition
 from fdiv.names import choose
 
 # The classes that look alike, as the field takes them since Patrini et al. (2017): where each is mislabelled.
@@ -17,41 +17,6 @@ ALIKE = {
     # truck -> automobile, bird -> airplane, deer -> horse, cat <-> dog
     "cifar-10": {9: 1, 2: 0, 4: 7, 3: 5, 5: 3}
 }
-
-
-def transition(matrix: Any, num_classes: int | None = None) -> np.ndarray:
-    """Return a transition matrix as a new float64 array, or raise a ``ValueError`` about its first bad row.
-
-    This is the only check of a T. Rows that sum to 1 but for the rounding of float32 are made to sum to 1.
-
-    matrix: an array, a tensor, nested lists, or an estimate of T.
-    num_classes: how many classes T must have, if that is known.
-
-    >>> transition([[0.9, 0.1], [0.3, 0.7]])
-    array([[0.9, 0.1],
-           [0.3, 0.7]])
-    """
-    try:
-        T = as_array(matrix)
-    except ValueError:
-        raise ValueError("the rows of a transition matrix must have one length") from None
-    if T.dtype.kind not in "buif":
-        raise ValueError(f"a transition matrix holds numbers, not {T.dtype}")
-    if T.ndim != 2 or T.shape[0] != T.shape[1] or len(T) < 2:
-        raise ValueError(f"a transition matrix is square with at least 2 classes, not of shape {T.shape}")
-    if num_classes not in (None, len(T)):
-        raise ValueError(f"T is for {len(T)} classes, but num_classes is {num_classes}")
-    single, T = T.dtype == np.float32, T.astype(np.float64)
-    if single:
-        sums = T.sum(1, keepdims=True)
-        T /= np.where(abs(sums - 1) < 1e-5, sums, 1)
-    for row, entries in enumerate(T):
-        bad = entries[~(entries >= 0)]
-        if bad.size:
-            raise ValueError(f"row {row} holds {bad[0]:g}, but every entry of T is a probability")
-        if not abs(entries.sum() - 1) <= 1e-8:
-            raise ValueError(f"row {row} sums to {entries.sum():.10g}, but every row of T sums to 1")
-    return T
 
 
 def uniform(e: float | Sequence[float] | np.ndarray, num_classes: int | None = None) -> np.ndarray:
@@ -124,11 +89,13 @@ def sparse(
     if num_classes % 2:
         raise ValueError(f"sparse noise pairs the classes up, which {num_classes} classes do not allow")
     taken: Any = np.arange(num_classes).reshape(-1, 2) if pairs is None else pairs
-    pairs = [_pair(pair, num_classes) for pair in taken]
+    pairs = [(operator.index(i), operator.index(j)) for i, j in taken]
     first, second = (_per_pair(name, e, len(pairs)) for name, e in (("e1", e1), ("e2", e2)))
     T = np.eye(num_classes)
     seen: set[int] = set()
     for c, (i, j) in enumerate(pairs):
+        if not (0 <= i < num_classes and 0 <= j < num_classes):
+            raise ValueError(f"the pair ({i}, {j}) is not between classes 0 and {num_classes - 1}")
         if repeated := seen & {i, j} or {i} & {j}:
             raise ValueError(f"pair {c} is ({i}, {j}), but class {min(repeated)} must be in one pair only")
         if first[c] + second[c] > 1 - 1e-12:
@@ -172,13 +139,6 @@ def asymmetric(dataset: str, rate: float) -> np.ndarray:
     for i, j in flips.items():
         T[i, [i, j]] = 1 - rate, rate
     return transition(T)
-
-
-def _pair(pair: tuple[int, int], num_classes: int) -> tuple[int, int]:
-    i, j = map(operator.index, pair)
-    if not (0 <= i < num_classes and 0 <= j < num_classes):
-        raise ValueError(f"the pair ({i}, {j}) is not between classes 0 and {num_classes - 1}")
-    return i, j
 
 
 def _per_pair(name: str, e: float | Sequence[float], count: int) -> np.ndarray:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fdiv.names import Registry
-from fdiv.noise.corrupt import corrupt_by_annotator, corrupt_by_instance
+from fdiv.noise.corrupt import corrupt, corrupt_by_annotator, corrupt_by_instance
 from fdiv.noise.matrices import asymmetric, pair, symmetric
 
 CLEAN = "clean"
@@ -26,6 +26,7 @@ class Pattern:
     corrupt: returns noisy labels from images, labels, rate, number of classes and seed, if it depends on the
         image.
     datasets: the datasets whose classes it is about; empty for all.
+    aliases: other names for it.
 
     >>> PATTERNS["uniform"].matrix(0.2, 3)[0]
     array([0.8, 0.1, 0.1])
@@ -37,34 +38,37 @@ class Pattern:
     matrix: Callable[[float, int], np.ndarray] | None = None
     corrupt: Callable[[Any, Any, float, int, int], Any] | None = None
     datasets: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+
+    def flip(self, X: Any, labels: Any, rate: float, num_classes: int, seed: int) -> Any:
+        """Return noisy labels for examples ``X`` with clean labels, each drawn by itself."""
+        if self.corrupt is not None:
+            return self.corrupt(X, labels, rate, num_classes, seed)
+        assert self.matrix is not None  # a row has one of the two
+        return corrupt(labels, self.matrix(rate, num_classes), seed)
 
 
 PATTERNS: Registry[Pattern] = Registry(
     "noise pattern",
     [
-        Pattern(name="uniform", says="uniform", below=lambda K: 1 - 1 / K, matrix=symmetric),
         Pattern(
-            name="instance",
-            says="depending on the image",
-            below=lambda K: 1,
-            corrupt=corrupt_by_instance,
+            name="uniform", says="uniform", below=lambda K: 1 - 1 / K, matrix=symmetric,
+            aliases=("symmetric",),
         ),
         Pattern(
-            name="annotator",
-            says="a weak annotator's mistakes",
-            below=lambda K: 1,
+            name="instance", says="depending on the image", below=lambda K: 1, corrupt=corrupt_by_instance,
+        ),
+        Pattern(
+            name="annotator", says="a weak annotator's mistakes", below=lambda K: 1,
             corrupt=lambda images, labels, rate, K, seed: corrupt_by_annotator(images, labels, rate, seed),
         ),
         Pattern(name="pair", says="to the next class", below=lambda K: 0.5, matrix=pair),
         Pattern(
-            name="asymmetric",
-            says="to a similar class",
-            below=lambda K: 0.5,
-            matrix=lambda rate, K: asymmetric("cifar-10", rate),
-            datasets=("cifar-10",),
+            name="asymmetric", says="to a similar class", below=lambda K: 0.5,
+            matrix=lambda rate, K: asymmetric("cifar-10", rate), datasets=("cifar-10",),
         ),
     ],
-)
+)  # fmt: skip
 
 
 def parse(setting: str) -> tuple[Pattern, float] | None:

@@ -26,41 +26,24 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from fdiv.arrays import transition
 from fdiv.theory.divergences import DIVERGENCES, Divergence, slopes
 from fdiv.theory.divergences import divergence as look_up
 
 __all__ = [
-    "DECISION_RULES",
-    "Decoupling",
-    "accuracy",
-    "bias",
-    "bias_corrected",
-    "ceiling",
-    "classify",
-    "decide",
-    "decouple_binary",
-    "decouple_covariance",
-    "decouple_sparse",
-    "decouple_sparse_printed",
-    "decouple_uniform",
-    "delta",
-    "f_divergence",
-    "fitness",
-    "fixed_g_optimum",
-    "inverse_corrected",
-    "noisy",
-    "optimal_g",
-    "product",
-    "variational_difference",
-]
+    "DECISION_RULES", "Decoupling", "accuracy", "bias", "bias_corrected", "ceiling", "classify", "decide",
+    "decouple_binary", "decouple_covariance", "decouple_sparse", "decouple_sparse_printed",
+    "decouple_uniform", "delta", "f_divergence", "fitness", "fixed_g_optimum", "inverse_corrected", "noisy",
+    "optimal_g", "product", "variational_difference",
+]  # fmt: skip
 
-Table = Tensor | Any
+Numbers = Tensor | Any
 Name = str | Divergence
 
 # ---------------------------------------------------------------------- tables
 
 
-def classify(xy: Table, h: Table, num_predictions: int | None = None) -> Tensor:
+def classify(xy: Numbers, h: Numbers, num_predictions: int | None = None) -> Tensor:
     """Return the joint table P(h(X), Y) of a classifier (Section 2.1).
 
     xy: P(X, Y), one row per x.
@@ -78,7 +61,7 @@ def classify(xy: Table, h: Table, num_predictions: int | None = None) -> Tensor:
     return h.T @ xy
 
 
-def product(joint: Table) -> Tensor:
+def product(joint: Numbers) -> Tensor:
     """Return Q, the product of the margins of a joint table (Section 2.1).
 
     joint: P(h(X), Y).
@@ -91,7 +74,7 @@ def product(joint: Table) -> Tensor:
     return joint.sum(1, keepdim=True) * joint.sum(0, keepdim=True)
 
 
-def noisy(joint: Table, T: Table) -> Tensor:
+def noisy(joint: Numbers, T: Numbers) -> Tensor:
     """Return P~ = P T, the joint table with the noisy label (Section 2.3); its product is Q~ = Q T.
 
     joint: P(h(X), Y).
@@ -105,7 +88,7 @@ def noisy(joint: Table, T: Table) -> Tensor:
     return joint @ _transition(T, joint.shape[1])
 
 
-def accuracy(joint: Table) -> Tensor:
+def accuracy(joint: Numbers) -> Tensor:
     """Return P(h(X) = Y), the mass on the diagonal.
 
     joint: P(h(X), Y), with as many predictions as labels.
@@ -121,7 +104,7 @@ def accuracy(joint: Table) -> Tensor:
     return joint.diagonal().sum()
 
 
-def fitness(joint: Table) -> Tensor:
+def fitness(joint: Numbers) -> Tensor:
     """Return FIT(h=y, Y=y') = P(h=y | Y=y') / P(h=y), the ratio P/Q (Section 4.2); 1 where Q has no mass.
 
     joint: P(h(X), Y).
@@ -137,7 +120,7 @@ def fitness(joint: Table) -> Tensor:
 # ---------------------------------------------------------------------- divergence and variational form
 
 
-def f_divergence(joint: Table, divergence: Name) -> Tensor:
+def f_divergence(joint: Numbers, divergence: Name) -> Tensor:
     """Return D_f(P||Q) between a joint table and its product, the f-mutual information (Section 2.1).
 
     joint: P(h(X), Y).
@@ -150,7 +133,7 @@ def f_divergence(joint: Table, divergence: Name) -> Tensor:
     return look_up(divergence)(joint, product(joint))
 
 
-def optimal_g(joint: Table, divergence: Name) -> Tensor:
+def optimal_g(joint: Numbers, divergence: Name) -> Tensor:
     """Return g* = f'(P/Q), at which the variational difference equals D_f(P||Q) (Table 1).
 
     joint, divergence: as in ``f_divergence``.
@@ -162,7 +145,7 @@ def optimal_g(joint: Table, divergence: Name) -> Tensor:
     return look_up(divergence).derivative(fitness(joint))
 
 
-def variational_difference(joint: Table, g: Table, divergence: Name) -> Tensor:
+def variational_difference(joint: Numbers, g: Numbers, divergence: Name) -> Tensor:
     """Return VD_f(h, g) = E_P[g] - E_Q[f*(g)] (Section 2.1), at most D_f(P||Q).
 
     joint, divergence: as in ``f_divergence``.
@@ -175,7 +158,7 @@ def variational_difference(joint: Table, g: Table, divergence: Name) -> Tensor:
     return _terms(joint, product(joint), g, d).sum()
 
 
-def delta(joint: Table, g: Table, divergence: Name) -> Tensor:
+def delta(joint: Numbers, g: Numbers, divergence: Name) -> Tensor:
     """Return Delta^y_f(h, g) = E_X[g(h(X), y)] - E_X[f*(g(h(X), y))], one number per label y (Section 3).
 
     joint, g, divergence: as in ``variational_difference``.
@@ -188,7 +171,7 @@ def delta(joint: Table, g: Table, divergence: Name) -> Tensor:
     return _terms(margin, margin, g, d).sum(0)
 
 
-def bias(joint: Table, g: Table, divergence: Name, e: Table) -> Tensor:
+def bias(joint: Numbers, g: Numbers, divergence: Name, e: Numbers) -> Tensor:
     """Return Bias_f(h, g) = sum_j e_j Delta^j_f(h, g) of uniform off-diagonal noise (Section 3).
 
     Only the margin of h enters, so that a clean and a noisy joint table give the same result.
@@ -233,7 +216,9 @@ class Decoupling:
         return f"{parts}{rest} = {float(self.total):.6g}"
 
 
-def decouple_binary(joint: Table, g: Table, divergence: Name, e_plus: float, e_minus: float) -> Decoupling:
+def decouple_binary(
+    joint: Numbers, g: Numbers, divergence: Name, e_plus: float, e_minus: float
+) -> Decoupling:
     """Theorem 4, binary: VD~_f(h, g) = (1 - e_+ - e_-) VD_f(h, g) + Bias_f(h, g). Holds.
 
     joint, g, divergence: as in ``variational_difference``, with two columns.
@@ -247,7 +232,7 @@ def decouple_binary(joint: Table, g: Table, divergence: Name, e_plus: float, e_m
     return decouple_uniform(joint, g, divergence, (e_minus, e_plus))
 
 
-def decouple_uniform(joint: Table, g: Table, divergence: Name, e: Table) -> Decoupling:
+def decouple_uniform(joint: Numbers, g: Numbers, divergence: Name, e: Numbers) -> Decoupling:
     """Theorem 5, uniform off-diagonal: VD~_f(h, g) = (1 - sum_j e_j) VD_f(h, g) + Bias_f(h, g). Holds.
 
     joint, g, divergence: as in ``variational_difference``.
@@ -263,7 +248,7 @@ def decouple_uniform(joint: Table, g: Table, divergence: Name, e: Table) -> Deco
 
 
 def decouple_sparse_printed(
-    joint: Table, g: Table, divergence: Name, pairs: Sequence[tuple[int, int]], e1: float, e2: float
+    joint: Numbers, g: Numbers, divergence: Name, pairs: Sequence[tuple[int, int]], e1: float, e2: float
 ) -> Decoupling:
     """Theorem 9 (appendix, sparse noise) as printed, which holds for K = 2 only; see ``decouple_sparse``.
 
@@ -284,7 +269,7 @@ def decouple_sparse_printed(
 
 
 def decouple_sparse(
-    joint: Table, g: Table, divergence: Name, pairs: Sequence[tuple[int, int]], e1: Table, e2: Table
+    joint: Numbers, g: Numbers, divergence: Name, pairs: Sequence[tuple[int, int]], e1: Numbers, e2: Numbers
 ) -> Decoupling:
     """Theorem 9 (appendix, sparse noise) corrected: VD~_f(h, g) = sum_c (1 - e1_c - e2_c) VD_c + bias.
 
@@ -315,7 +300,7 @@ def decouple_sparse(
 
 
 def decouple_covariance(
-    joint: Table, g: Table, divergence: Name, T: Table, epsilon: float | None = None
+    joint: Numbers, g: Numbers, divergence: Name, T: Numbers, epsilon: float | None = None
 ) -> Decoupling:
     """For any T: VD~ = epsilon VD + sum_j w_j Delta^j + sum_ij E_ij Cov(1[Y = i], g(h(X), j)).
 
@@ -343,7 +328,7 @@ def decouple_covariance(
 # ---------------------------------------------------------------------- correction
 
 
-def bias_corrected(noisy_joint: Table, g: Table, divergence: Name, e: Table) -> Tensor:
+def bias_corrected(noisy_joint: Numbers, g: Numbers, divergence: Name, e: Numbers) -> Tensor:
     """Return VD~_f(h, g) - Bias_f(h, g), equal to (1 - sum_j e_j) VD_f(h, g) for uniform noise (Corollary 1).
 
     noisy_joint: P~; no clean table is needed.
@@ -357,7 +342,7 @@ def bias_corrected(noisy_joint: Table, g: Table, divergence: Name, e: Table) -> 
     return variational_difference(noisy_joint, g, divergence) - bias(noisy_joint, g, divergence, e)
 
 
-def inverse_corrected(noisy_joint: Table, g: Table, divergence: Name, T: Table) -> Tensor:
+def inverse_corrected(noisy_joint: Numbers, g: Numbers, divergence: Name, T: Numbers) -> Tensor:
     """Return E_P~[T^-1 g] - E_Q~[T^-1 f*(g)], equal to the clean VD_f(h, g) for any invertible T.
 
     For uniform noise it is ``bias_corrected`` / (1 - sum_j e_j): the corollary is a backward correction of
@@ -389,7 +374,7 @@ DECISION_RULES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 }
 
 
-def ceiling(rule: Any, T: Table, xy: Table | None = None, **options: Any) -> float:
+def ceiling(rule: Any, T: Numbers, xy: Numbers | None = None, **options: Any) -> float:
     """Return the accuracy of a method with infinite noisy data and a model that can represent anything.
 
     The parameters are those of ``decide``. A tie between m classes counts as a fair draw between them.
@@ -403,7 +388,7 @@ def ceiling(rule: Any, T: Table, xy: Table | None = None, **options: Any) -> flo
 
 
 def decide(
-    rule: Any, T: Table, xy: Table | None = None, *, scores: str = "probabilities", printed: bool = False
+    rule: Any, T: Numbers, xy: Numbers | None = None, *, scores: str = "probabilities", printed: bool = False
 ) -> Tensor:
     """Return the answer of a method at each x: a row per x, one-hot, or equal shares where classes tie.
 
@@ -442,7 +427,7 @@ def decide(
     return _shared_argmax(fixed_g_optimum(rule, posterior, prior, printed), posterior, prior)
 
 
-def fixed_g_optimum(divergence: Name, posterior: Table, prior: Table, printed: bool = False) -> Tensor:
+def fixed_g_optimum(divergence: Name, posterior: Numbers, prior: Numbers, printed: bool = False) -> Tensor:
     """Return the probabilities v that maximise Algorithm 1's objective at each x, with infinite data.
 
     The objective is sum_y [P(Y~=y|x) g_f(v_y) - P(Y~=y) f*(g_f(v_y))], and not concave in v for every f. So
@@ -572,7 +557,7 @@ def _weighted(weight: Tensor, x: Tensor) -> Tensor:
 
 
 def _arguments(
-    joint: Table, g: Table, divergence: Name, inside: bool = False
+    joint: Numbers, g: Numbers, divergence: Name, inside: bool = False
 ) -> tuple[Tensor, Tensor, Divergence]:
     joint, g, d = _joint(joint), _float64(g), look_up(divergence)
     if g.shape != joint.shape:
@@ -586,11 +571,11 @@ def _arguments(
     return joint, g, d
 
 
-def _float64(x: Table) -> Tensor:
+def _float64(x: Numbers) -> Tensor:
     return torch.as_tensor(x, dtype=torch.float64)
 
 
-def _joint(x: Table) -> Tensor:
+def _joint(x: Numbers) -> Tensor:
     rounded = isinstance(x, Tensor) and x.dtype != torch.float64
     x = _float64(x)
     if x.ndim != 2 or not x.numel():
@@ -602,7 +587,7 @@ def _joint(x: Table) -> Tensor:
     return x
 
 
-def _rows(x: Table, name: str) -> Tensor:
+def _rows(x: Numbers, name: str) -> Tensor:
     """``x`` in float64, or a ``ValueError`` that names its first row that is no distribution."""
     x = _float64(x)
     if x.ndim != 2 or not x.numel():
@@ -614,14 +599,12 @@ def _rows(x: Table, name: str) -> Tensor:
     return x
 
 
-def _transition(T: Table, num_classes: int) -> Tensor:
-    T = _rows(T, "T")
-    if T.shape != (num_classes, num_classes):
-        raise ValueError(f"T must be {num_classes} by {num_classes} for these labels, not {tuple(T.shape)}")
-    return T
+def _transition(T: Numbers, num_classes: int | None = None) -> Tensor:
+    checked = transition(T, num_classes)
+    return T if isinstance(T, Tensor) and T.dtype == torch.float64 else torch.from_numpy(checked)
 
 
-def _rates(e: Table, count: int) -> Tensor:
+def _rates(e: Numbers, count: int) -> Tensor:
     e = _float64(e)
     e = e.expand(count) if e.ndim == 0 else e
     if e.shape != (count,) or not ((e >= 0) & (e <= 1)).all():

@@ -29,7 +29,7 @@ from fdiv.theory.divergences import Divergence, Interval, slopes
 from fdiv.theory.divergences import divergence as look_up
 from fdiv.theory.exact import (
     Name,
-    Table,
+    Numbers,
     _float64,
     _joint,
     _model_optimum,
@@ -44,35 +44,12 @@ from fdiv.theory.exact import (
 )
 
 __all__ = [
-    "Guarantee",
-    "InstanceNoise",
-    "Rankings",
-    "Vajda",
-    "Variances",
-    "backward_price",
-    "bregman",
-    "decision",
-    "forward_gap",
-    "guarantee",
-    "imbalance_limit",
-    "instance_noise",
-    "inverse_price",
-    "keeps_rankings",
-    "largest_safe_gap",
-    "lost_classes",
-    "objective_variances",
-    "pearson_optimum",
-    "peer_weight",
-    "permuted_uniform",
-    "plugin_gap",
-    "random_classifiers",
-    "singular_values",
-    "tv_optimum",
-    "vajda",
-    "vajda_ratio",
-    "values_of",
-    "variance_ratio",
-]
+    "Guarantee", "InstanceNoise", "Rankings", "Vajda", "Variances", "backward_price", "bregman", "decision",
+    "forward_gap", "guarantee", "imbalance_limit", "instance_noise", "inverse_price", "keeps_rankings",
+    "largest_safe_gap", "lost_classes", "objective_variances", "pearson_optimum", "peer_weight",
+    "permuted_uniform", "plugin_gap", "random_classifiers", "singular_values", "tv_optimum", "vajda",
+    "vajda_ratio", "values_of", "variance_ratio",
+]  # fmt: skip
 
 Pair = tuple[Tensor, Tensor]
 
@@ -128,7 +105,7 @@ class Guarantee:
         )
 
 
-def guarantee(divergence: Name, T: Table, prior: Table | None = None) -> Guarantee:
+def guarantee(divergence: Name, T: Numbers, prior: Numbers | None = None) -> Guarantee:
     """Return the constants between which noise scales a divergence, with classifiers that attain them.
 
     divergence: "tv" or "pearson" for any number of classes; for two classes also a ``vajda`` row.
@@ -191,7 +168,7 @@ class Rankings:
         return f"{self.divergence} {answer[self.kept]}: {self.reason}"
 
 
-def keeps_rankings(divergence: Name, T: Table, prior: Table | None = None) -> Rankings:
+def keeps_rankings(divergence: Name, T: Numbers, prior: Numbers | None = None) -> Rankings:
     """Return whether noise keeps the order in which a divergence puts classifiers, with a witness if not.
 
     divergence: any. Total variation does exactly for ``permuted_uniform`` T, Pearson exactly where the second
@@ -217,7 +194,7 @@ def keeps_rankings(divergence: Name, T: Table, prior: Table | None = None) -> Ra
     return Rankings(d.name, False, None, found.pair(max(found.share**0.5, 0.5 * (found.share == 0))), reason)
 
 
-def permuted_uniform(T: Table) -> tuple[float, Tensor, Tensor] | None:
+def permuted_uniform(T: Numbers) -> tuple[float, Tensor, Tensor] | None:
     """Return (c, the permutation matrix, e) if T = c permutation + 1 e', and None for any other T.
 
     These T, with c of any sign but 0, are all that keep every ranking of total variation; then D~ = |c| D.
@@ -241,7 +218,7 @@ def permuted_uniform(T: Table) -> tuple[float, Tensor, Tensor] | None:
     return None
 
 
-def singular_values(T: Table, prior: Table | None = None) -> Tensor:
+def singular_values(T: Numbers, prior: Numbers | None = None) -> Tensor:
     """Return the singular values 1 = s_1 >= ... >= s_K of diag(p)^1/2 T diag(p~)^-1/2.
 
     Noise scales Pearson's divergence by something between s_K^2 and s_2^2, and both are attained.
@@ -255,7 +232,7 @@ def singular_values(T: Table, prior: Table | None = None) -> Tensor:
     return torch.cat([torch.ones(1, dtype=torch.float64), values])
 
 
-def random_classifiers(count: int, prior: Table, answers: int = 3, seed: int = 0) -> Tensor:
+def random_classifiers(count: int, prior: Numbers, answers: int = 3, seed: int = 0) -> Tensor:
     """Return joint tables P(h, Y) of random classifiers, from those that know little to certain ones.
 
     count: how many; the answer has the shape (count, answers, classes).
@@ -274,7 +251,7 @@ def random_classifiers(count: int, prior: Table, answers: int = 3, seed: int = 0
     return torch.as_tensor(np.stack(given)).mT * prior
 
 
-def values_of(divergence: Name, tables: Table) -> Tensor:
+def values_of(divergence: Name, tables: Numbers) -> Tensor:
     """Return the divergence of each of many joint tables; ``tables @ T`` are the same under noise.
 
     divergence: any.
@@ -335,7 +312,7 @@ def vajda(power: float) -> Vajda:
     )
 
 
-def vajda_ratio(power: float, T: Table, prior: Table | None = None) -> float:
+def vajda_ratio(power: float, T: Numbers, prior: Numbers | None = None) -> float:
     """Return the number c with D~ = c D for f(v) = |v - 1|^power, two classes and every classifier.
 
     With eps = 1 - e_+ - e_- it is |eps|^a [p~_+^(1-a) + p~_-^(1-a)] / [p_+^(1-a) + p_-^(1-a)], because P - Q
@@ -358,7 +335,7 @@ def vajda_ratio(power: float, T: Table, prior: Table | None = None) -> float:
 # ---------------------------------------------------------------------- forward correction and the plug-in
 
 
-def bregman(divergence: Name, v: Table, r: Table) -> Tensor:
+def bregman(divergence: Name, v: Numbers, r: Numbers) -> Tensor:
     """Return B_f(v, r) = f(v) - f(r) - f'(r) (v - r), the height of f at v above its tangent at r.
 
     divergence: whose f it is.
@@ -372,7 +349,7 @@ def bregman(divergence: Name, v: Table, r: Table) -> Tensor:
 
 
 def forward_gap(
-    divergence: Name, posterior: Table, predicted: Table, T: Table, prior: Table | None = None
+    divergence: Name, posterior: Numbers, predicted: Numbers, T: Numbers, prior: Numbers | None = None
 ) -> Tensor:
     """Return by how much a forward-corrected objective at each x stays below its maximum D_f(X; Y~).
 
@@ -398,7 +375,7 @@ def forward_gap(
     return torch.where(tilde > 0, terms, 0).sum(1)
 
 
-def plugin_gap(divergence: Name, xy: Table, h: Table, T: Table | None = None) -> Tensor:
+def plugin_gap(divergence: Name, xy: Numbers, h: Numbers, T: Numbers | None = None) -> Tensor:
     """Return D_f(X; Y~) - D_f(h(X); Y~): what a classifier loses by giving one answer to unlike examples.
 
     It is the mean Bregman divergence between the noisy posterior of an x and the centre of its cell, the mean
@@ -427,7 +404,7 @@ def plugin_gap(divergence: Name, xy: Table, h: Table, T: Table | None = None) ->
 # ---------------------------------------------------------------------- what a fixed g_f answers
 
 
-def tv_optimum(posterior: Table, prior: Table) -> Tensor:
+def tv_optimum(posterior: Numbers, prior: Numbers) -> Tensor:
     """Return the probabilities that maximise total variation's objective with g_f = tanh(v) / 2, at each x.
 
     With w = P(Y~|x) - P(Y~) they are v_y = arcosh(sqrt(w_y / price)) where w_y > price and 0 elsewhere, at
@@ -458,7 +435,7 @@ def tv_optimum(posterior: Table, prior: Table) -> Tensor:
     return torch.where(top > 1e-15, v, 1 / len(prior))  # where w = 0 every v is as good: equal shares
 
 
-def pearson_optimum(posterior: Table, prior: Table) -> Tensor:
+def pearson_optimum(posterior: Numbers, prior: Numbers) -> Tensor:
     """Return the probabilities that maximise Pearson's objective with g_f = v, at each x.
 
     They are v_y = (2 / P(Y~=y)) max(0, P(Y~=y|x) - P(Y~=y) - price), and for a balanced prior sparsemax of
@@ -473,7 +450,7 @@ def pearson_optimum(posterior: Table, prior: Table) -> Tensor:
     return _model_optimum(torch.zeros_like(posterior), posterior - prior, (prior / 2).expand_as(posterior))
 
 
-def decision(divergence: Name, posterior: Table, prior: Table) -> Tensor:
+def decision(divergence: Name, posterior: Numbers, prior: Numbers) -> Tensor:
     """Return the class that a loss with fixed g_f answers at each x: one-hot, or equal shares of a tie.
 
     It is the largest entry of the maximiser over all probabilities v. For a balanced noisy prior it is the
@@ -545,7 +522,7 @@ def imbalance_limit(divergence: Name, num_classes: int = 2) -> float:
     return min(1.0, (1 + (num_classes - 1) / peer_weight(d, tie)) / num_classes)
 
 
-def lost_classes(divergence: Name, prior: Table, *, slack: Table = 0.0) -> list[int]:
+def lost_classes(divergence: Name, prior: Numbers, *, slack: Numbers = 0.0) -> list[int]:
     """Return the classes that are not answered even where an example certainly belongs to them.
 
     There the objective is g_f(v_y) - sum_k P(Y~=k) f*(g_f(v_k)): giving v to a class costs in proportion to
@@ -609,7 +586,7 @@ class Variances:
         return self.sampled / self.exact
 
 
-def objective_variances(divergence: Name, xy: Table, v: Table) -> Variances:
+def objective_variances(divergence: Name, xy: Numbers, v: Numbers) -> Variances:
     """Return the variance of the objective's estimate with a sampled and with the exact product.
 
     divergence: any, with its fixed g_f.
@@ -654,7 +631,7 @@ def variance_ratio(divergence: Name, num_classes: int, agreement: float) -> floa
 # ---------------------------------------------------------------------- what the inverse and instances cost
 
 
-def inverse_price(T: Table, prior: Table | None = None) -> tuple[float, float]:
+def inverse_price(T: Numbers, prior: Numbers | None = None) -> tuple[float, float]:
     """Return the smallest and the largest factor by which correction with T^-1 multiplies a variance.
 
     The correction replaces g(Y) by (T^-1 g)(Y~), which has the same mean. Its variance is that of g(Y) times
@@ -671,7 +648,7 @@ def inverse_price(T: Table, prior: Table | None = None) -> tuple[float, float]:
     return (1 / values[1] ** 2).item(), (1 / values[-1] ** 2).item()
 
 
-def backward_price(slope: float, e: float, x: Table, weight: Table | None = None) -> float:
+def backward_price(slope: float, e: float, x: Numbers, weight: Numbers | None = None) -> float:
     """Return how many times the samples backward correction needs of what forward correction needs.
 
     The model is P(Y=1|x) = sigmoid(slope x) with one parameter and symmetric noise e. The ratio of the
@@ -739,7 +716,7 @@ class InstanceNoise:
         return max(0.0, (bounds.lowest * best - 2 * self.delta) / bounds.highest) if bounds.highest else 0.0
 
 
-def instance_noise(xy: Table, T: Table) -> InstanceNoise:
+def instance_noise(xy: Numbers, T: Numbers) -> InstanceNoise:
     """Return how noise that depends on x changes total variation.
 
     xy: P(X, Y), a row per x.
@@ -755,7 +732,8 @@ def instance_noise(xy: Table, T: Table) -> InstanceNoise:
         raise ValueError(
             f"T must have the shape {(*xy.shape, xy.shape[1])}, one matrix per x, not {tuple(T.shape)}"
         )
-    _rows(T.reshape(-1, xy.shape[1]), "T")
+    for one in T:
+        _transition(one)
     if not (xy.sum(0) > 0).all():
         raise ValueError(f"class {int(xy.sum(0).argmin())} never occurs in xy: leave it out")
     flow = xy[..., None] * T  # P(x, Y, Y~)
@@ -769,24 +747,23 @@ def instance_noise(xy: Table, T: Table) -> InstanceNoise:
 _POWER = {"tv": 1.0, "pearson": 2.0}
 
 
-def _noise(T: Table, prior: Table | None) -> Pair:
+def _noise(T: Numbers, prior: Numbers | None) -> Pair:
     """T and the clean prior in float64, checked; the prior is balanced unless given."""
-    T = _rows(T, "T")
-    T = _transition(T, class_count(T.shape[1]))
+    T = _transition(T)
     prior = torch.full((len(T),), 1 / len(T), dtype=torch.float64) if prior is None else _positive(prior)
     if len(prior) != len(T):
         raise ValueError(f"prior must have {len(T)} entries, but has {len(prior)}")
     return T, prior
 
 
-def _positive(prior: Table) -> Tensor:
+def _positive(prior: Numbers) -> Tensor:
     prior = _rows(_float64(prior)[None], "prior")[0]
     if not (prior > 0).all():
         raise ValueError(f"prior must be positive, but class {int(prior.argmin())} has none: leave it out")
     return prior
 
 
-def _beliefs(posterior: Table, prior: Table) -> Pair:
+def _beliefs(posterior: Numbers, prior: Numbers) -> Pair:
     posterior, prior = _rows(posterior, "posterior"), _positive(prior)
     if len(prior) != posterior.shape[1]:
         raise ValueError(f"prior must have {posterior.shape[1]} entries, but has {len(prior)}")

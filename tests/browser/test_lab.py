@@ -20,7 +20,7 @@ import pytest
 from waiting import PATIENCE, wait_for
 
 from fdiv.course.notebooks import FOLDER, pair_differences
-from fdiv.course.pages import PLOTLY
+from fdiv.course.site.lessons import PLOTLY
 
 pytestmark = pytest.mark.browser
 NAME = "00_start_here"

@@ -12,8 +12,9 @@ from waiting import wait_for
 
 from fdiv.course.figures import images_figure
 from fdiv.course.notebooks import FOLDER
-from fdiv.course.pages import PLOTLY, build
+from fdiv.course.pages import build
 from fdiv.course.prediction import Prediction
+from fdiv.course.site.lessons import PLOTLY
 from fdiv.course.site.shell import LOOK_UP
 
 pytestmark = pytest.mark.browser

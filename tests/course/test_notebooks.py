@@ -12,8 +12,8 @@ from lessons import SOURCES, executed, written
 from fdiv.course import notebooks
 from fdiv.course.lesson import CLAIM_OK
 from fdiv.course.notebooks import FOLDER, NotebookError, find, parameters
-from fdiv.course.pages import PLOTLY
 from fdiv.course.prediction import PREDICTION
+from fdiv.course.site.lessons import PLOTLY
 
 QUESTION = "**The question.**"
 OPENING = (QUESTION, "Paper: ", "Needs: ", "**Contents**")

@@ -16,9 +16,10 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from scipy.special import lambertw
 
 from fdiv import noise
-from fdiv.course.pages import PLOTLY, build, lesson
+from fdiv.course.pages import build
 from fdiv.course.prediction import Prediction
 from fdiv.course.site import cheat_sheet, choice, front, notation, references, results, shell
+from fdiv.course.site.lessons import PLOTLY, lesson
 from fdiv.course.site.outline import outline
 from fdiv.experiments import paper_accuracies
 from fdiv.files import RESULTS

@@ -5,7 +5,7 @@ import pytest
 from lessons import executed
 
 from fdiv.course.notebooks import FOLDER
-from fdiv.course.pages import PLOTLY
+from fdiv.course.site.lessons import PLOTLY
 from fdiv.course.twins import frames, numbers
 
 LIMIT = 1_500_000

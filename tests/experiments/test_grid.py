@@ -184,12 +184,21 @@ def test_a_forecast_is_epochs_times_their_length_and_counts_what_runs_share_once
     assert forecast(quick("flc", transition="true", **laptop)) == ["20.0"]
 
 
-def test_the_length_of_an_epoch_is_that_of_stored_runs_or_else_timed(monkeypatch):
-    monkeypatch.setattr(grid, "_timed", lambda *_: math.inf)
-    assert 0 < grid.epoch_seconds("mnist", plan(quick(mode="laptop")).recipe) < 1000
-    assert grid.epoch_seconds("digits", plan(quick()).recipe) == math.inf
-    monkeypatch.undo()
-    assert grid._timed("cifar-10", "cifar-net", "none") > 3 * grid._timed("digits", "small-net", "none") > 0
+def test_the_length_of_an_epoch_is_that_of_stored_runs_or_of_timed_steps_or_not_known(runs, monkeypatch):
+    monkeypatch.setattr(grid, "_of_runs", lambda: {("mnist", "paper-cnn"): 30.0})
+    monkeypatch.setattr(grid, "_per_second", lambda: {"paper-cnn": 1.0, "preact-resnet-18": 100.0})
+    assert grid.epoch_seconds("mnist", "paper-cnn") == 30
+    assert grid.epoch_seconds("cifar-10", "preact-resnet-18") == 400
+    assert math.isnan(grid.epoch_seconds("clothing1m", "resnet-50"))
+    said = grid.forecast([quick(), quick(dataset="cifar-10", mode="paper")], 1).splitlines()
+    assert said[0].endswith("  not known")
+    assert re.search(r"^mnist +1 +1  not known$", "\n".join(said), re.M)
+    assert said[-1].endswith(" h, 1 more not known")
+
+
+def test_the_lengths_that_are_committed_are_found():
+    assert 0 < grid.epoch_seconds("mnist", plan(quick(dataset="mnist", mode="laptop")).recipe.model) < 1000
+    assert 100 < grid.epoch_seconds("cifar-10", "preact-resnet-18") < 10_000
 
 
 def test_the_dry_run_lists_every_run_of_the_main_table_once(runs, monkeypatch):

@@ -52,9 +52,10 @@ def test_the_oracle_is_the_best_candidate_of_each_cell():
 
 def test_noise_is_as_its_name_says():
     X, y = TABLES["digits"].load()
-    for name, make in own_tables.NOISES.items():
-        rate = float(name.split()[-2]) / 100 * (0.5 if name.startswith("one-way") else 1)
-        assert abs((make(X.to_numpy(), y, 10, 0) != y).mean() - rate) < 0.05
+    for name, (pattern, rate) in own_tables.NOISES.items():
+        assert f"{100 * rate:g} %" in name
+        share = rate * (0.5 if name.startswith("one-way") else 1)
+        assert abs((pattern.flip(X.to_numpy(), y, rate, 10, 0) != y).mean() - share) < 0.05
 
 
 def test_the_committed_comparison_is_whole():

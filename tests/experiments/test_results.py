@@ -23,8 +23,8 @@ from fdiv.experiments.results import (
     paper_accuracies,
     paper_robustness,
     paper_table,
+    read_accuracies,
     read_result,
-    read_table,
     titled,
     write_result,
 )
@@ -373,10 +373,10 @@ def test_a_table_cut_anywhere_is_refused_but_between_two_lines(tmp_path):
     for end in range(1, len(text)):
         path.write_text(text[:end])
         if text[end - 1] == "\n":
-            read_table(path)
+            read_accuracies(path)
         else:
             with pytest.raises(ValueError, match=r"table\.csv, line \d: the file was cut off here"):
-                read_table(path)
+                read_accuracies(path)
 
 
 def collect_one(number, folder, store):

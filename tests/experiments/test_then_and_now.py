@@ -326,6 +326,21 @@ def test_a_cell_stands_with_its_spread_its_seeds_and_its_distance(monkeypatch, t
     }
 
 
+def test_a_method_is_compared_with_itself_trained_in_another_way(monkeypatch, tmp_path):
+    def accuracy(cell, seed):
+        lead = 0.02 * (cell.budget == "sam") + 0.001 * (seed % 2) * (cell.budget == "sam")
+        return 0.5 + lead + (0.1 if cell.noise in study.CROSSED_NOISES else 0.3)
+
+    cells = [cell for part in ("features", "sam") for cell in PARTS[part] if cell.method in ("ce", "tv")]
+    made_up(monkeypatch, tmp_path, cells, accuracy)
+    found = study.gap(("sam", "tv"), ("features", "tv"), "last")
+    assert (found.pairs, found.verdict) == (20, "ahead")
+    assert found.mean == pytest.approx(2.04)
+    assert study.gap(("sam", "tv"), ("sam", "ce"), noises=("human-worse",)) == (0, 0, 0, 5)
+    with pytest.raises(ValueError, match="there is no pair"):
+        study.gap(("sam", "tv"), ("features", "tv"), noises=("sparse-high",))
+
+
 def test_on_images_what_was_run_stands_beside_its_pairs(monkeypatch):
     rows = [("ce", 0, 0.8), ("ce", 1, 0.81), ("gce", 0, 0.85), ("gce", 1, 0.8599), ("elr", 2, 0.9)]
     where = {"dataset": "mnist", "noise": "uniform-high", "mode": "laptop", "variant": "paper"}

@@ -17,6 +17,7 @@ from sklearn.svm import LinearSVC
 
 import fdiv
 from fdiv.__main__ import main
+from fdiv.files import keep_array, kept_array
 from fdiv.learning import cleaning
 from fdiv.noise import corrupt, symmetric
 
@@ -373,12 +374,12 @@ def test_no_more_folds_than_the_rarest_class_has_labels():
 
 def test_a_finished_fold_with_a_flipped_bit_is_judged_again(tmp_path):
     logits = np.arange(6.0).reshape(2, 3)
-    cleaning._keep(tmp_path / "0.npz", logits)
+    keep_array(logits, tmp_path / "0.npz")
     data = bytearray((tmp_path / "0.npz").read_bytes())
-    assert np.array_equal(cleaning._kept(tmp_path / "0.npz", (2, 3)), logits)
+    assert np.array_equal(kept_array(tmp_path / "0.npz", (2, 3)), logits)
     data[data.index(logits.tobytes()) + 3] ^= 1
     (tmp_path / "0.npz").write_bytes(data)
-    assert cleaning._kept(tmp_path / "0.npz", (2, 3)) is None
+    assert kept_array(tmp_path / "0.npz", (2, 3)) is None
 
 
 def test_rare_classes_are_not_called_wrong():

@@ -11,7 +11,7 @@ import fdiv
 from fdiv import RobustClassifier, noise, recommend
 from fdiv.learning import METHODS
 from fdiv.learning.estimator import FLOOR, raised
-from fdiv.learning.recommendation import CANDIDATES, Evidence, decide
+from fdiv.learning.recommendation import CANDIDATES, Evidence, choose_loss
 from fdiv.noise import TransitionEstimate
 
 
@@ -38,7 +38,7 @@ def evidence(T, prior=None, rows=1000, anchors=50, error=0.03, **more):
     ],
 )
 def test_the_rule(T, prior, name):
-    chosen, why = decide(evidence(T, prior))
+    chosen, why = choose_loss(evidence(T, prior))
     assert chosen == name
     assert len(why) > 20
     assert ("certain other" in why) == (len(T) > 2)  # of two classes there is only one other
@@ -47,7 +47,7 @@ def test_the_rule(T, prior, name):
 def test_flips_are_believed_to_be_uneven_only_where_labels_can_be_foretold():
     overlapping = evidence(noise.pair(0.35, 5), foretold=0.3)
     assert not overlapping.uneven
-    name, why = decide(overlapping)
+    name, why = choose_loss(overlapping)
     assert name == "kl"
     assert "30% of the labels can be foretold" in why
 
@@ -118,7 +118,7 @@ def test_a_class_that_what_was_recommended_gives_up_is_answered_all_the_same(mon
     )
     losing = fdiv.FDivLoss("squared-hellinger", 2, label_prior=[0.999, 0.001])
     monkeypatch.setitem(CANDIDATES, "tv", {"loss": losing})
-    monkeypatch.setattr("fdiv.learning.recommendation.decide", lambda evidence: ("tv", "to be lost"))
+    monkeypatch.setattr("fdiv.learning.recommendation.choose_loss", lambda evidence: ("tv", "to be lost"))
     model = RobustClassifier(random_state=0).fit(X, y)
     assert any("its logit was raised" in sentence for sentence in model.diagnosis_)
     assert (model.predict(X) == 0).sum() >= FLOOR * (y == 0).sum()

@@ -27,10 +27,8 @@ from fdiv.learning.methods import paper_methods as methods
 from fdiv.learning.models import build_model
 from fdiv.learning.modern import JensenShannon
 from fdiv.learning.recipe import Recipe
+from fdiv.learning.runs import ORACLE, RULES, Run
 from fdiv.learning.training import (
-    ORACLE,
-    RULES,
-    Run,
     TrainingFailed,
     fit,
     label_shares,

@@ -57,7 +57,7 @@ from fdiv.course.site.outline import Section
 from fdiv.datasets import ImageFiles, clothing, features, mirrors, noisy_data, own
 from fdiv.experiments import grid, results
 from fdiv.experiments.experiment import Experiment, plan
-from fdiv.files import RESULTS, offline, write_state, write_text
+from fdiv.files import RESULTS, keep_array, kept_array, offline, write_state, write_text
 from fdiv.learning import cleaning
 from fdiv.learning.losses import DMI, FDivLoss
 from fdiv.learning.methods import METHODS, build_loss
@@ -323,7 +323,7 @@ def table() -> str:
 def read_table(folder: Path, data: bytes, right: Callable[[Any], bool] = lambda _: True) -> str:
     path = folder / "accuracies.csv"
     path.write_bytes(data)
-    return ends(lambda: results.read_table(path), right, str(path))
+    return ends(lambda: results.read_accuracies(path), right, str(path))
 
 
 @kind("table: cut off")
@@ -1260,11 +1260,11 @@ def _(rng: random.Random, folder: Path) -> str:
 @kind("clean: a finished fold, damaged in the cache")
 def _(rng: random.Random, folder: Path) -> str:
     logits = np.random.default_rng(0).random((6, 3))
-    cleaning._keep(folder / "0.npz", logits)
+    keep_array(logits, folder / "0.npz")
     (folder / "0.npz").write_bytes(
         rng.choice([flip, cut, lambda d, r: junk(r)])((folder / "0.npz").read_bytes(), rng)
     )
-    found = cleaning._kept(folder / "0.npz", (6, 3))
+    found = kept_array(folder / "0.npz", (6, 3))
     if found is not None and not np.array_equal(found, logits):
         raise Bad("other numbers than were kept")
     return REFUSED if found is None else GOOD

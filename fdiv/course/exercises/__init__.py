@@ -7,7 +7,7 @@ a sentence that helps.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from functools import wraps
 from typing import Any
@@ -159,3 +159,29 @@ def close(answer: object, right: object, tolerance: float = 1e-6) -> bool:
     if yours.squeeze().shape != mine.squeeze().shape:
         return False
     return bool(torch.allclose(yours.squeeze(), mine.squeeze(), rtol=tolerance, atol=tolerance))
+
+
+def worst(answer: Tensor, right: Tensor) -> int:
+    """Where two tables differ most, a nan before any number.
+
+    >>> worst(torch.tensor([1.0, 5.0]), torch.tensor([1.0, 2.0]))
+    1
+    """
+    return int((answer - right).abs().nan_to_num(math.inf).argmax())
+
+
+def balanced(value: Any) -> Tensor:
+    """Return an answer as a joint table of two classes that are equally frequent, or raise ``Wrong``."""
+    joint = table(value)
+    if joint.shape != (2, 2) or not bool((joint >= 0).all()) or not close(joint.sum(), 1.0):
+        raise Wrong("return a 2 by 2 table of probabilities that sum to 1")
+    if not close(joint.sum(0), [0.5, 0.5]):
+        raise Wrong("both labels must be balanced: each column sums to one half")
+    return joint / joint.sum()
+
+
+def refuse(answer: float, slips: Mapping[str, float]) -> None:
+    """Raise ``Wrong`` with the name of the slip that leads to ``answer``, if one does."""
+    for reason, value in slips.items():
+        if near(answer, float(value)):
+            raise Wrong(reason)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from fdiv.course.exercises import Wrong, close, exercise, returned, table
+from fdiv.course.exercises import Wrong, close, exercise, returned, table, worst
 from fdiv.theory.divergences import Divergence, divergence, registered
 
 P = torch.tensor([0.5, 0.2, 0.2, 0.1], dtype=torch.float64)
@@ -32,7 +32,7 @@ def flat_kl(answer: Callable[[Tensor], Tensor]) -> None:
     if close(got, r * r.log() - r):
         raise Wrong("the slope is right, but f(1) must be 0: subtract r - 1, not r")
     if not close(got, right):
-        at = int((got - right).abs().nan_to_num(torch.inf).argmax())
+        at = worst(got, right)
         raise Wrong(f"at r = {r[at]:.2g} it must be {right[at]:.4f}; yours is {got[at]:.4f}")
 
 
@@ -55,7 +55,7 @@ def pearson_conjugate(answer: Callable[[Tensor], Tensor]) -> None:
     if close(got, -right):
         raise Wrong("the sign is turned round: f* is u r - f(r), not f(r) - u r")
     if not close(got, right):
-        at = int((got - right).abs().nan_to_num(torch.inf).argmax())
+        at = worst(got, right)
         raise Wrong(f"at u = {u[at]:g} the largest gap is {right[at]:.4f}; yours is {got[at]:.4f}")
 
 
@@ -95,7 +95,7 @@ def _check_dual(new: Divergence) -> None:
     gaps = (u[:, None] * v - (v - 1) ** 2 / (v + 1)).max(dim=1).values
     got = new.conjugate(u)
     if not close(got[1:], gaps[1:], 1e-5):
-        at = 1 + int((got - gaps)[1:].abs().nan_to_num(torch.inf).argmax())
+        at = 1 + worst(got[1:], gaps[1:])
         raise Wrong(f"dual: at u = {u[at]:g} the largest gap is {gaps[at]:.4f}; yours is {got[at]:.4f}")
     if not close(got[0], gaps[0], 1e-5):
         raise Wrong("dual: right from u = -3 up; below, no r > 0 has that slope, so the best r is 0")

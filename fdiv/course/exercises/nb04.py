@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fdiv.course.exercises import Wrong, close, exercise, indices, near, number, several, table
+from fdiv.course.exercises import Wrong, close, exercise, indices, near, number, refuse, several, table
 from fdiv.theory.divergences import Divergence, divergence
 
 
@@ -70,17 +70,11 @@ def auroc(answer: Callable[[np.ndarray, np.ndarray], float]) -> None:
     suspicion = np.array([0.9, 0.8, 0.7, 0.6, 0.6, 0.2, 0.1])
     wrong = np.array([True, False, True, True, False, True, False])
     got = number(answer(suspicion, wrong))
-    slips = {
-        7 / 12: "of two equal suspicions a coin decides: a tie counts one half, not nothing",
-        8 / 12: "of two equal suspicions a coin decides: a tie counts one half, not a whole win",
-        3 / 8: "that is the chance that the right label stands before: turn the comparison round",
-        7.5: "that is a number of pairs: divide by how many pairs there are",
-        7.5 / 21: "divide by the pairs of one wrong and one right label, not by all pairs",
-        7.5 / 49: "divide by the pairs of one wrong and one right label, not by all pairs",
-    }
-    for value, reason in slips.items():
-        if near(got, value):
-            raise Wrong(reason)
+    tie = "of two equal suspicions a coin decides: a tie counts one half, not {}"
+    pairs = "divide by the pairs of one wrong and one right label, not by all pairs"
+    refuse(got, {tie.format("nothing"): 7 / 12, tie.format("a whole win"): 8 / 12, pairs: 7.5 / 21})
+    refuse(got, {"that is a number of pairs: divide by how many pairs there are": 7.5, pairs: 7.5 / 49})
+    refuse(got, {"that is the chance that the right label stands before: turn the comparison round": 3 / 8})
     if not near(got, 5 / 8):
         raise Wrong(f"of the 12 pairs of the checker 7 and a tie are in order, 0.625; yours is {got:.4g}")
     if not near(number(answer(np.array([0.1, 0.2, 0.9]), np.array([False, False, True]))), 1):

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fdiv.course.exercises import Wrong, close, exercise, indices, number, table
+from fdiv.course.exercises import Wrong, balanced, close, exercise, indices, number, refuse, table, worst
 from fdiv.theory import exact
 
 PAIRS = [(0, 1), (2, 3)]
@@ -40,7 +40,7 @@ def unnamed_generator(answer: Callable[[Tensor], Tensor]) -> None:
         raise Wrong("divided by r once too often: the sum has a factor q outside, not p")
     tilt = (got[0] - right[0]) / (r[0] - 1)  # adding c (r - 1) changes no divergence
     if not close(got, right + tilt * (r - 1)):
-        at = int((got - right).abs().nan_to_num(torch.inf).argmax())
+        at = worst(got, right)
         raise Wrong(f"at r = {r[at]:.2g} it must be {right[at]:.4f}; yours is {got[at]:.4f}")
 
 
@@ -71,9 +71,7 @@ def sparse_bias(
         ).bias.item(),
         "the sign is turned round: g minus f*(g)": -right,
     }
-    for reason, value in slips.items():
-        if abs(got - value) < 1e-9:
-            raise Wrong(reason)
+    refuse(got, slips)
     if abs(got - right) > 1e-6:
         raise Wrong(f"for the table of the checker it is {right:.6f}; yours is {got:.6f}")
 
@@ -96,16 +94,7 @@ def _bias(dual: Tensor, weight: Callable[[Tensor], float], seen: Callable[[Tenso
 )
 def poor_but_infinite(answer: Callable[[], Tensor]) -> None:
     """Balanced, accuracy at most 0.55, and a zero where the product has none."""
-    joint = table(answer())
-    if (
-        joint.shape != (2, 2)
-        or not bool((joint >= 0).all())
-        or not close(joint.sum(), torch.ones(()).double())
-    ):
-        raise Wrong("return a 2 by 2 table of probabilities that sum to 1")
-    if not close(joint.sum(0), torch.full((2,), 0.5).double()):
-        raise Wrong("both labels must be balanced: each column sums to one half")
-    joint = joint / joint.sum()
+    joint = balanced(answer())
     accuracy, value = exact.accuracy(joint).item(), exact.f_divergence(joint, "reverse-kl").item()
     if accuracy > 0.55 + 1e-9:
         raise Wrong(f"its accuracy is {accuracy:.3g}: at most 0.55 is asked for")

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from fdiv.device import is_static
+from fdiv.learning.checks import between
 from fdiv.names import choose, notebook_tools
 from fdiv.noise import paper_noise, transition
 from fdiv.theory.divergences import DIVERGENCES
@@ -130,7 +131,7 @@ def memorisation_machine(
         "data": choose("data", data, ("blobs", "moons", "spirals")),
         "classes": _whole("classes", classes, 2, 4),
         "noise": choose("noise", noise, ("symmetric", "pair", "border")),
-        "rate": _number("rate", rate, 0, 0.5),
+        "rate": between("rate", rate, 0, 0.5),
         "left": choose("loss", left, LOSSES),
         "right": choose("loss", right, LOSSES),
         "width": _whole("width", width, 4, 64),
@@ -172,11 +173,11 @@ def classifier_plane(
     """
     params = {
         "divergence": DIVERGENCES.name_of(divergence),
-        "a": _number("a", a, 0, 1),
-        "b": _number("b", b, 0, 1),
-        "e_plus": _number("e_plus", e_plus, 0, 0.45),
-        "e_minus": _number("e_minus", e_minus, 0, 0.45),
-        "prior": _number("prior", prior, 0.1, 0.9),
+        "a": between("a", a, 0, 1),
+        "b": between("b", b, 0, 1),
+        "e_plus": between("e_plus", e_plus, 0, 0.45),
+        "e_minus": between("e_minus", e_minus, 0, 0.45),
+        "prior": between("prior", prior, 0.1, 0.9),
         "curve": choose("curve", curve, ("bend", "roc", "none")),
     }
     return _figure(
@@ -266,12 +267,6 @@ def _widget_class(name: str) -> type:
 
 def _text(name: str) -> str:
     return (FOLDER / name).read_text(encoding="utf-8")
-
-
-def _number(name: str, value: float, low: float, high: float) -> float:
-    if not low <= value <= high:
-        raise ValueError(f"{name} is {value!r}, but must lie between {low} and {high}")
-    return float(value)
 
 
 def _whole(name: str, value: int, low: int, high: int) -> int:
