@@ -305,7 +305,10 @@ covariance = {
     label: exact.decouple_covariance(joint_10, g, name, matrix).covariance.item()
     for label, matrix in {"uniform": T, "sparse": sparse_matrix}.items()
 }
-print({label: abs(value) < 1e-12 for label, value in covariance.items()})
+for label, value in covariance.items():
+    print(
+        f"{label} noise: the covariance is {'' if abs(value) < 1e-12 else 'not '}zero"
+    )
 
 # %% [markdown]
 # **The decoupling is a property of uniform noise**, and of no other: the covariance vanishes for every $h$ and $g$ exactly when $T = \varepsilon I + \mathbf 1e^\top$. (For sparse noise the appendix has a theorem of its own, which [notebook 11](11_reading_the_paper_critically.ipynb) looks at.)

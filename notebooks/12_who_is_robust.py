@@ -727,7 +727,7 @@ figure.add_scatter(
 figure.update_xaxes(type="log", tickvals=list(dots))
 
 # %% [markdown]
-# **What to see.** With two classes sampling doubles the variance of total variation and quadruples that of Jensen-Shannon; with a hundred it adds next to nothing. The exact product still saves the second forward pass.
+# **What to see.** With two classes sampling doubles the variance of total variation and quadruples that of Jensen-Shannon; with a hundred it adds next to nothing.
 #
 # ## 10 What it costs
 #
@@ -796,7 +796,7 @@ figure.update_layout(
 )
 
 # %% [markdown]
-# **What to see.** A cloud again, but one that stays in its band. A small $\delta$ is harmless; whoever can estimate it knows what to expect.
+# **What to see.** A cloud again, but one that stays in its band. A small $\delta$ is harmless.
 #
 # ### Exercise 5 ★★★: Groups are not boundaries
 #

@@ -79,7 +79,7 @@ def test_a_page_holds_each_module_once(static, tmp_path):
     ("name", "wrong", "cure"),
     [
         ("memorisation_machine", {"left": "hinge"}, "cross-entropy, tv, js"),
-        ("memorisation_machine", {"rate": 0.9}, "between 0 and 0.5"),
+        ("memorisation_machine", {"rate": 0.9}, "from 0 to 0.5"),
         ("memorisation_machine", {"classes": 2.5}, "whole number between 2 and 4"),
         ("classifier_plane", {"curve": "line"}, "bend, roc, none"),
         ("t_editor", {"T": [[0.5, 0.6], [0, 1]]}, "sums to"),

@@ -106,6 +106,12 @@ def test_a_lesson_speaks_of_what_was_run(stored):
     assert re.findall(r"\b0 runs\b|not run here yet|\bNaN\b|\bnan\b", shown) == []
 
 
+def test_no_table_cuts_its_words(stored):
+    """As pandas does after fifty letters, without being asked."""
+    tables = [o.get("data", {}).get("text/html", "") for cell in code_cells(stored) for o in cell.outputs]
+    assert [cut for table in tables for cut in re.findall(r"[^<>]*\.\.\.</t[dh]>", table)] == []
+
+
 def test_contents_are_the_headings(stored):
     """The line of contents names each numbered section, in order."""
     listed = re.search(r"\*\*Contents\*\*: (.+)", stored.cells[0].source)[1]
