@@ -379,4 +379,9 @@ def test_the_stored_main_table_is_whole():
             count = study.table(part, rule, statistic="count")
             assert count.shape == (9, 17)
             assert count.eq(5).all(axis=None)
+    for part in ("digits", "features", "views", "digits-views", "sam", "sam-far", "steady"):
+        noises, methods = ({getattr(cell, of) for cell in PARTS[part]} for of in ("noise", "method"))
+        count = study.table(part, "noisy-objective", statistic="count")
+        assert count.shape == (len(noises), len(methods))
+        assert count.eq(5).all(axis=None), part
     assert not study.measured()["commit"].str.endswith("+").any()
