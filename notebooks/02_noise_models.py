@@ -423,7 +423,7 @@ for setting, colour in {"uniform-high": "#56B4E9", "sparse-high": "#D55E00"}.ite
     figure.data[-1].update(marker_color=colour)
 figure.add_hline(y=50, line_dash="dot", line_color="#555555")
 title = "MNIST: 74 % wrong labels (uniform-high) against 45 % (sparse-high)"
-figure.update_layout(title=title, yaxis_title="accuracy, %", xaxis_tickangle=-30)
+figure.update_layout(title=title, yaxis_title="accuracy, %", xaxis_tickangle=-60)
 figure.update_yaxes(range=(0, 100)).update_xaxes(automargin=True)
 
 # %% [markdown]

@@ -24,7 +24,7 @@ MODE = "quick"  # the digits; "laptop" and "paper" train on MNIST itself
 SEED = 0
 
 # %% [markdown]
-# (Folded: settings and imports.) Nothing is trained before section 6: it is all exact arithmetic on ten classes.
+# (Folded: settings and imports.)
 
 # %% tags=["fold"]
 try:

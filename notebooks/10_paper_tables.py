@@ -22,7 +22,7 @@ MODE = "quick"  # nothing is trained here: all modes read the same files
 SEED = 0
 
 # %% [markdown]
-# (Folded: settings and imports.) Nothing is trained in this notebook: it reads stored results.
+# (Folded: settings and imports.)
 
 # %% tags=["fold"]
 try:
@@ -69,7 +69,7 @@ ours = our_accuracies()
 # %% [markdown]
 # ## 1 How to read a cell
 #
-# A row of the tables is a noise setting, a column a method. In each cell stands ours above the paper's, in percent of the clean test set. Ours is **bold** where it is a mean over several seeds, and plain where it is one run; where the pointer rests you see how many, and how far they scatter. The colour is the difference: blue where ours is higher, red where it is lower, none where they agree. A grey cell has a number of one side only.
+# Nothing is trained in this notebook: it reads stored results. A row of the tables is a noise setting, a column a method. In each cell stands ours above the paper's, in percent of the clean test set. Ours is **bold** where it is a mean over several seeds, and plain where it is one run; where the pointer rests you see how many, and how far they scatter. The colour is the difference: blue where ours is higher, red where it is lower, none where they agree. A grey cell has a number of one side only.
 #
 # Three things differ besides luck:
 #

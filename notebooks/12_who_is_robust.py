@@ -742,7 +742,7 @@ for e, colour in ((0.1, "#56B4E9"), (0.3, "#0072B2"), (0.4, "#003F66")):
     price = [robustness.backward_price(slope, e, x, bell) for slope in slopes]
     figure.add_scatter(x=slopes, y=price, name=f"{e:.0%} wrong", line_color=colour)
 figure.update_layout(title="How many times more data the inverse needs")
-figure.update_yaxes(type="log", title="backward / forward")
+figure.update_yaxes(type="log", dtick=1, title="backward / forward")
 figure.update_xaxes(
     type="log", title="slope: how well classes separate", tickvals=[0.5, 1, 2, 5, 10]
 )
