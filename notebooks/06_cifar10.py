@@ -483,7 +483,7 @@ shown.rename(
 # %% [markdown]
 # Clean test accuracy in percent, by the paper's rule (with its standard deviation over the seeds) and at the last epoch, and the percentage of the wrong training labels that the network ends up repeating.
 #
-# **What to see**: after twelve epochs total variation is ahead although neither network repeats many wrong labels, so the difference lies in what wrong labels *pull*. With three times as long the two part for good. Cross-entropy begins to memorise, and its last epoch is worse than its twelfth was. Total variation repeats a quarter as many wrong labels and passes the paper's best run, 85.6 % after 220 epochs of a network ten times as large. (Mind the last column: one seed has no spread.)
+# **What to see**: after twelve epochs total variation is ahead although neither network repeats many wrong labels, so the difference lies in what wrong labels *pull*. With three times as long the two part for good. Cross-entropy begins to memorise, and its last epoch is worse than its twelfth was. Total variation repeats a quarter as many wrong labels and is level with the paper's best run, 85.6 % after 220 epochs of a network ten times as large. (Mind the last column: one seed has no spread.)
 #
 # ## 7 The mystery on photographs
 #
@@ -631,8 +631,8 @@ claim(
 long = same_label.query("length == '36 epochs'").groupby("method")
 long = long[["noisy_objective", "last", "memorised"]].mean()
 claim(
-    "three times as long, total variation passes the paper's best run of 85.56 %",
-    long.loc["tv", "noisy_objective"] > 85.56,
+    "three times as long, total variation is level with the paper's best run of 85.56 %, within half a point",
+    abs(long.loc["tv", "noisy_objective"] - 85.56) < 0.5,
 )
 claim(
     "cross-entropy then repeats four times as many of the wrong labels, and ends ten points below where it was after twelve epochs",
