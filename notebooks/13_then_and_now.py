@@ -13,7 +13,7 @@
 #
 # **The question.** Since 2018 more than a dozen losses for noisy labels were published, each ahead of the others in its own table. Give all of them the same network, the same steps, the same regulariser and the same way to choose the epoch. Who wins?
 #
-# Paper: §2 (related work) and what cites it · Time: 17 min to read, 45 s to run (quick) · Needs: [05](05_fashion_mnist.ipynb), [09](09_bias_correction.ipynb)
+# Paper: §2 (related work) and what cites it · Time: 18 min to read, 45 s to run (quick) · Needs: [05](05_fashion_mnist.ipynb), [09](09_bias_correction.ipynb)
 #
 # **Contents**: 1 What did they change? · 2 What does it learn? · 3 Who wins when the comparison is fair? · 4 Which would you take?
 
