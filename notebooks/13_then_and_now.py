@@ -556,7 +556,7 @@ pd.Series(
 # |---|---|---|
 # | nothing, and labels are about balanced | total variation or GCE on features, Jensen-Shannon or GCE on images, epoch by noisy validation | bounded, nothing to tune, in or near the band everywhere |
 # | the right label is *not* the most frequent one | Pearson on logits, epoch by its own objective, or forward correction with a good $T$ ([09](09_bias_correction.ipynb)) | every other decision is wrong for some class |
-# | you need probabilities | cross-entropy, the beta divergence or f-PML, stopped early | the proper ones: they learn $P(\tilde Y|x)$ itself, which a known $T$ corrects |
+# | you need probabilities | cross-entropy, the beta divergence or f-PML, stopped early | the proper ones: they learn $P(\tilde Y \mid x)$ itself, which a known $T$ corrects |
 # | you can stop early and noise is light | cross-entropy | about a point behind, and the simplest |
 #
 # ## Claims checked

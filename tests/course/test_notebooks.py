@@ -112,6 +112,13 @@ def test_no_table_cuts_its_words(stored):
     assert [cut for table in tables for cut in re.findall(r"[^<>]*\.\.\.</t[dh]>", table)] == []
 
 
+def test_the_rows_of_a_table_have_as_many_columns_as_its_head(stored):
+    """A formula with a bare ``|`` would add one, and the page shows the whole table as one line of text."""
+    tables = re.findall(r"(?:^\|.*\|$\n?)+", prose_of(stored), re.MULTILINE)
+    bars = [{len(re.findall(r"(?<!\\)\|", row)) for row in table.splitlines()} for table in tables]
+    assert [table for table, counts in zip(tables, bars, strict=True) if len(counts) > 1] == []
+
+
 def test_contents_are_the_headings(stored):
     """The line of contents names each numbered section, in order."""
     listed = re.search(r"\*\*Contents\*\*: (.+)", stored.cells[0].source)[1]
