@@ -46,10 +46,10 @@ def __getattr__(name: str) -> Any:
     if not name.startswith("_"):
         if find_spec(f"{__name__}.{name}"):
             return importlib.import_module(f"{__name__}.{name}")
-        for room in ROOMS:
+        for room in ("course", *ROOMS):  # the course first: to know its names imports nothing
             module = importlib.import_module(f"{__name__}.{room}")
             if name in module.__all__:
-                return getattr(module, name)
+                return globals().setdefault(name, getattr(module, name))  # found once
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

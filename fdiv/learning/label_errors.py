@@ -31,9 +31,9 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset, SequentialSampler, TensorDataset
 
 from fdiv.arrays import as_array, as_labels, as_probabilities, log, whole
+from fdiv.arrays import transition as transition_matrix
 from fdiv.datasets.images import ImageFiles
 from fdiv.noise.how_many import WrongLabels, from_logits
-from fdiv.noise.matrices import transition as transition_matrix
 
 IN, OUT, UNKNOWN = "in-sample", "out-of-sample", "unknown"
 WRONG_ANSWERS = "these are the answers of predict_proba, so pass another estimator"

@@ -24,6 +24,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
+from fdiv.arrays import transition
 from fdiv.learning.checks import between, is_singular, rank
 from fdiv.learning.losses import (
     Batch,
@@ -34,7 +35,6 @@ from fdiv.learning.losses import (
     _over_labels,
 )
 from fdiv.names import Registry, choose
-from fdiv.noise.matrices import transition
 
 LOG_ZERO = math.log(1e-4)  # what reverse cross-entropy takes for log 0, in the code of Wang et al. (2019)
 LOG_LEAST = math.log(1e-7)  # the least log p of the negative losses of Ye et al. (2023), their -A
@@ -874,8 +874,9 @@ def _build(
 
 
 # What a row of methods.py needs: Method(**row). ``build`` takes anything with num_classes, and for ELR with
-# examples; the loss says by needs_index or needs_view what else its forward must be given.
-_ROWS: tuple[tuple[str, str, str, str, tuple[str, ...], Callable[[Any], NoisyLabelLoss]], ...] = (
+# examples; the loss says by needs_index or needs_view what else its forward must be given. What follows it is
+# said of few rows.
+_ROWS: tuple[tuple[Any, ...], ...] = (
     ("gce", "GCE", "#0072B2", "dot", ("generalised-cross-entropy",), _build(GCE)),
     ("beta", "Beta divergence", "#0072B2", "dashdot", ("density-power",), _build(BetaDivergence)),
     ("sce", "SCE", "#E69F00", "dot", ("symmetric-cross-entropy",), _build(SCE)),
@@ -885,7 +886,7 @@ _ROWS: tuple[tuple[str, str, str, str, tuple[str, ...], Callable[[Any], NoisyLab
     ("anl-ce", "ANL-CE", "#CC79A7", "dot", (), _build(ActivePassive, "nnce")),
     ("jal-ce", "JAL-CE", "#CC79A7", "dashdot", (), _build(ActivePassive, "amse")),
     ("js-pi", "JS_pi", "#D55E00", "dot", ("pointwise-js",), _build(JensenShannon)),
-    ("gjs", "GJS", "#D55E00", "dashdot", (), _build(JensenShannon, views=2)),
+    ("gjs", "GJS", "#D55E00", "dashdot", (), _build(JensenShannon, views=2), {"two_views": True}),
     ("eps-softmax", "ε-softmax CE+MAE", "#56B4E9", "dot", ("epsilon-softmax",), _build(EpsilonSoftmax)),
     ("logit-clip", "LogitClip", "#56B4E9", "dashdot", (), _build(LogitClip)),
     ("nls", "NLS", "#7A5C00", "dot", ("negative-label-smoothing",), _build(NegativeLabelSmoothing)),
@@ -894,6 +895,6 @@ _ROWS: tuple[tuple[str, str, str, str, tuple[str, ...], Callable[[Any], NoisyLab
 )
 _FIELDS = ("name", "title", "colour", "dash", "aliases", "build")
 MODERN: tuple[dict[str, Any], ...] = tuple(
-    dict(zip(_FIELDS, row, strict=True)) | {"group": "modern", "recipe": "ce", "two_views": row[0] == "gjs"}
+    dict(zip(_FIELDS, row, strict=False)) | {"group": "modern", "recipe": "ce"} | dict(*row[len(_FIELDS) :])
     for row in _ROWS
 )

@@ -12,6 +12,7 @@ Conventions:
 * Random labels follow from a seed, an integer or a NumPy ``Generator``, and are the same on every platform.
 """
 
+from fdiv.arrays import transition
 from fdiv.noise.annotators import Annotators, dawid_skene
 from fdiv.noise.card import NoiseCard, noise_card
 from fdiv.noise.corrupt import (
@@ -24,7 +25,7 @@ from fdiv.noise.corrupt import (
 )
 from fdiv.noise.estimate import TransitionEstimate, estimate_transition
 from fdiv.noise.how_many import WrongLabels, count_wrong_labels
-from fdiv.noise.matrices import asymmetric, pair, random_flip, sparse, symmetric, transition, uniform
+from fdiv.noise.matrices import asymmetric, pair, random_flip, sparse, symmetric, uniform
 from fdiv.noise.paper import (
     DATASETS,
     FIGURE_STEPS,

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fdiv.arrays import Labels, as_array, as_labels
-from fdiv.noise.matrices import check_rate, transition
+from fdiv.arrays import Labels, as_array, as_labels, transition
+from fdiv.noise.matrices import check_rate
 
 Seed = int | np.random.Generator
 SPREAD = 0.1  # the deviation of the flip rates of Xia et al.

@@ -68,11 +68,12 @@ def _imports(code):
 
 
 ALL = [one for source in SOURCES for one in exercises_of(source)]
-
-
-@pytest.mark.parametrize(
+each = pytest.mark.parametrize(
     ("imports", "stub", "solution"), [one[1:] for one in ALL], ids=[one[0] for one in ALL]
 )
+
+
+@each
 def test_the_solution_is_right_and_the_stub_is_not(imports, stub, solution, capsys):
     namespace = {}
     exec(imports, namespace)
@@ -680,9 +681,7 @@ def spoilt(value):
         value.loc[:] = 1.0
 
 
-@pytest.mark.parametrize(
-    ("imports", "stub", "solution"), [one[1:] for one in ALL], ids=[one[0] for one in ALL]
-)
+@each
 def test_an_attempt_that_changes_what_it_is_given_does_not_spoil_the_next(imports, stub, solution, capsys):
     namespace = {}
     exec(imports, namespace)
