@@ -5,6 +5,8 @@ import functools
 import importlib.util
 import sys
 import types
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -133,3 +135,18 @@ def test_one_worker_takes_its_steps_between_two_barriers(bench):
     finally:
         torch.set_num_threads(threads)
     assert waited == ["s", "e"]
+
+
+def test_the_step_where_freed_memory_is_kept_beside_the_one_where_it_is_not(bench, monkeypatch):
+    """In threads, since the processes of the real table would import everything anew."""
+    taken, threads = [], torch.get_num_threads()
+    monkeypatch.setattr(bench, "ProcessPoolExecutor", lambda count, context: ThreadPoolExecutor(count))
+    monkeypatch.setattr(bench, "memory_kept", lambda: nullcontext(taken.append("kept")))
+    try:
+        table = bench.memory(rounds=2, batch=2)
+    finally:
+        torch.set_num_threads(threads)
+    assert table["variant"].tolist() == ["as the C library decides", "kept"]
+    assert taken == ["kept"] * 3  # one does not count
+    assert table["ratio"].iloc[0] == 1
+    assert (table["images_per_second"] > 0).all()

@@ -62,8 +62,6 @@ SETTINGS = {
     "distributed.scheduler.allowed-failures": 20,  # workers that may die under a run before it has failed
     "distributed.deploy.lost-worker-timeout": "1 hour",  # 15 s are few for a busy machine to start another
     "distributed.scheduler.http.routes": [],  # no page of ours has to be read by other users of the machine
-    # Dask has workers return freed memory at once; asking for it again doubles the time of a training step.
-    "distributed.nanny.pre-spawn-environ": {},
 }
 
 
@@ -261,8 +259,8 @@ def epoch_line(row: Mapping[str, Any]) -> str:
 
 
 @contextlib.contextmanager
-def environment(variables: Mapping[str, str | None]) -> Iterator[None]:
-    """Set ``variables`` inside a ``with`` block, for this process and those it starts; None takes one out.
+def environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Set ``variables`` inside a ``with`` block, for this process and those it starts.
 
     >>> with environment({"FDIV_RUNS": "elsewhere"}):
     ...     runs_folder().name
@@ -270,19 +268,14 @@ def environment(variables: Mapping[str, str | None]) -> Iterator[None]:
     """
     before = {name: os.environ.get(name) for name in variables}
     try:
-        for name, value in variables.items():
-            _set(name, value)
+        os.environ.update(variables)
         yield
     finally:
         for name, value in before.items():
-            _set(name, value)
-
-
-def _set(name: str, value: str | None) -> None:
-    if value is None:
-        os.environ.pop(name, None)
-    else:
-        os.environ[name] = value
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 # ------------------------------------------------------------------ all of them

@@ -32,7 +32,7 @@ import torch
 from torch import Tensor, nn
 
 from fdiv.datasets import ImageFiles, NoisySplit, default_workers
-from fdiv.device import TRAINING, has_bfloat16, pick_device, progress_bar
+from fdiv.device import TRAINING, has_bfloat16, memory_kept, pick_device, progress_bar
 from fdiv.files import runs_folder, write_state
 from fdiv.learning.augment import AUGMENTATIONS
 from fdiv.learning.distributed import World, locked, world
@@ -184,7 +184,7 @@ def train(
     session.forward = everyone.parallel(session.model)
     steps = _batch_count(len(data.train_labels), recipe.batch_size)
     shown, total, done = progress if everyone.is_main else False, recipe.epochs * steps, session.epoch * steps
-    with progress_bar(shown, total=total, initial=done, unit="step") as bar:
+    with progress_bar(shown, total=total, initial=done, unit="step") as bar, memory_kept():
         while session.epoch < recipe.epochs:
             session.run_epoch(bar)
             if checkpoint is not None and everyone.is_main:

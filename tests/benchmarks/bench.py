@@ -12,6 +12,8 @@ import io
 import multiprocessing
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext
 from dataclasses import replace
 from importlib.util import find_spec
 from itertools import cycle
@@ -26,7 +28,7 @@ from torch.utils.data import DataLoader
 from torchvision import transforms
 
 from fdiv.datasets import Dataset, DatasetMissing, NoisySplit, cifar10, mnist, noisy_split
-from fdiv.device import has_bfloat16, pick_device
+from fdiv.device import has_bfloat16, memory_kept, pick_device
 from fdiv.experiments.experiment import Experiment, plan, run_experiment
 from fdiv.experiments.recipes import PAPER_CIFAR_DF, PAPER_DF
 from fdiv.experiments.results import provenance
@@ -319,28 +321,68 @@ def steps_on_cifar(rounds: int) -> pd.DataFrame | None:
 
 def networks(rounds: int) -> pd.DataFrame:
     """Forward, backward and optimiser step of each network for CIFAR, on pixels that are ready."""
+    variants = {name: network_step(name, 64) for name in ("fast-net", "cifar-net", "preact-resnet-18")}
+    variants |= {"fast-net in bfloat16": network_step("fast-net", 64, half=True)}
+    return measure(
+        "a bare step of the networks for CIFAR, batch 64", variants, "fast-net", rounds, 1, 64
+    ).assign(pixels="random pixels")
+
+
+def network_step(name: str, batch: int, half: bool = False) -> Step:
+    """A step of cross-entropy with random pixels of CIFAR's size."""
     device = pick_device()
-    images = torch.rand(64, 3, 32, 32, device=device).contiguous(memory_format=torch.channels_last)
-    labels = torch.arange(64, device=device) % 10
+    images = torch.rand(batch, 3, 32, 32, device=device).contiguous(memory_format=torch.channels_last)
+    labels = torch.arange(batch, device=device) % 10
+    model = build_model(name, images, 10).to(device, memory_format=torch.channels_last)
+    optimiser = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, nesterov=True)
 
-    def step(name: str, half: bool = False) -> Step:
-        model = build_model(name, images, 10).to(device, memory_format=torch.channels_last)
-        optimiser = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, nesterov=True)
+    def one() -> None:
+        optimiser.zero_grad(set_to_none=True)
+        with torch.autocast(device.type, dtype=torch.bfloat16, enabled=half):
+            value = nn.functional.cross_entropy(model(images), labels)
+        value.backward()
+        optimiser.step()
 
+    return one
+
+
+def memory(rounds: int, batch: int = 256) -> pd.DataFrame:
+    """A bare step of the fast net where freed memory is kept, and where the C library decides.
+
+    Each in a new process, since the library learns from what a process has freed before.
+    """
+    spent, context = 0.0, multiprocessing.get_context("spawn")
+
+    def step(kept: bool) -> Step:
         def one() -> None:
-            optimiser.zero_grad(set_to_none=True)
-            with torch.autocast(device.type, dtype=torch.bfloat16, enabled=half):
-                value = nn.functional.cross_entropy(model(images), labels)
-            value.backward()
-            optimiser.step()
+            nonlocal spent
+            with ProcessPoolExecutor(1, context) as pool:
+                spent += pool.submit(_fast_step, batch, kept).result()
 
         return one
 
-    variants = {name: step(name) for name in ("fast-net", "cifar-net", "preact-resnet-18")}
-    variants |= {"fast-net in bfloat16": step("fast-net", half=True)}
     return measure(
-        "a bare step of the networks for CIFAR, batch 64", variants, "fast-net", rounds, 1, len(images)
+        f"a bare step of the fast net by what becomes of freed memory, batch {batch}",
+        {"as the C library decides": step(False), "kept": step(True)},
+        "as the C library decides",
+        rounds,
+        1,
+        batch,
+        clock=lambda: spent,
     ).assign(pixels="random pixels")
+
+
+def _fast_step(batch: int, kept: bool, steps: int = 5) -> float:
+    """Return the seconds of a step, as the training loop takes it, after two that do not count."""
+    torch.set_num_threads(1)
+    step = network_step("fast-net", batch, half=has_bfloat16(pick_device()))
+    with memory_kept() if kept else nullcontext():
+        for _ in range(2):
+            step()
+        started = time.perf_counter()
+        for _ in range(steps):
+            step()
+        return (time.perf_counter() - started) / steps
 
 
 def minutes(rounds: int, levels: Sequence[float] = (0.8, 0.85, 0.9)) -> pd.DataFrame | None:
@@ -492,9 +534,10 @@ PARTS: dict[str, Callable[[int], pd.DataFrame | None]] = {
     "cifar": steps_on_cifar,
     "networks": networks,
     "features": features,
+    "memory": memory,
     "minutes": minutes,
 }
-AT_WILL = ("minutes", "ways")  # measured only if named: one trains a network, one starts processes
+AT_WILL = ("memory", "minutes", "ways")  # measured only if named: they train a network or start processes
 
 
 def main() -> None:
