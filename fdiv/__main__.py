@@ -82,7 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     train.add_argument("--seed", type=int, default=0)
     train.add_argument("--correction", default="none", help="for a divergence: none, paper, exact or forward")
     train.add_argument("--transition", default="estimated", help="where T is needed: estimated or true")
-    variants = "paper, authors-code, long, averaged, sam or shifted"
+    variants = "paper, authors-code, long, averaged, strong, sam or shifted"
     train.add_argument("--variant", default="paper", help=variants)
     train.add_argument("--out", type=Path, help="folder to write to (default: runs/train/<name of the run>)")
     train.set_defaults(command=_train)

@@ -39,16 +39,20 @@ VARIANTS = {
     "paper": "as the paper says",
     "authors-code": "what the authors' program does where it differs from the paper",
     "long": "three times the epochs of MODE laptop, long enough to memorise",
-    "averaged": "judged by a running mean of its weights, as a strong cross-entropy is",
+    "averaged": "judged by a running mean of its weights",
+    "strong": "judged by a running mean of its weights, with holes cut into its pictures",
     "sam": "sharpness-aware steps, which need twice the time",
     "shifted": "every picture shifted at random, where the recipe leaves pictures as they are",
 }
 LONGER = 3  # of the variant "long"
 CHANGES: dict[str, dict[str, Any]] = {
     "averaged": {"average": 0.999},
+    "strong": {"average": 0.999, "augment": "shift-flip-cut"},
     "sam": {"sharpness": 0.05},
     "shifted": {"augment": "shift"},
 }
+
+MIRRORED = ("shift-flip", "crop-flip")  # pictures that may be shifted and mirrored
 
 # A recipe is a few lines, laid out by hand.
 # fmt: off
@@ -427,8 +431,8 @@ def recipe(
         random weights it can lose a class; "forward" starts from Pearson on logits, or from cross-entropy on
         CIFAR in MODE laptop; "paper" is trained as the paper does.
     variant: a name of ``VARIANTS``; "authors-code" is for divergences in MODE paper, "long" for MODE laptop.
-        "averaged" and "sam" are for every method and MODE, their warm-up aside, and so is "shifted" for
-        recipes without an augmentation. GJS needs one.
+        "averaged" and "sam" are for every method and MODE, their warm-up aside, and so is "strong" for
+        recipes that shift and mirror pictures, "shifted" for those without an augmentation. GJS needs one.
     clean: whether the labels are clean, for which the paper has schedules of its own (MODE paper only).
 
     >>> recipe("mnist", "tv", "paper").schedule
@@ -450,6 +454,11 @@ def recipe(
     elif variant == "shifted" and (one.augment != "none" or one.model == FEATURES.model):
         what = "features, not pictures" if one.model == FEATURES.model else f"augmented by {one.augment!r}"
         raise ValueError(f"variant 'shifted' is for pictures as they are, but {entry.name} is {what} here")
+    elif variant == "strong" and one.augment not in MIRRORED:
+        raise ValueError(
+            f"variant 'strong' is for pictures that are mirrored anyway, but those of {entry.name} are not in"
+            f" MODE {mode!r}: choose variant 'averaged'"
+        )
     elif variant != "paper":
         one = replace(one, **CHANGES[variant], source=f"{one.source}; {VARIANTS[variant]}")
     if row.two_views and one.augment == "none":

@@ -53,6 +53,30 @@ def shift_flip(images: Tensor, most: int = 2) -> Tensor:
     return _shifted(images, most, mirrored=True)
 
 
+def shift_flip_cut(images: Tensor, most: int = 2) -> Tensor:
+    """``shift_flip``, then a square hole in each image, a quarter as wide as its shorter side.
+
+    The hole has the mean colour of its image and its centre anywhere, so some of it may lie outside: what
+    DeVries and Taylor (2017) call cutout.
+
+    >>> shift_flip_cut(torch.zeros(5, 3, 32, 32, dtype=torch.uint8)).shape
+    torch.Size([5, 3, 32, 32])
+    """
+    images, (height, width) = shift_flip(images, most), images.shape[2:]
+    half = max(1, min(height, width) // 8)
+    rows, columns = (_near(images, size, half) for size in (height, width))
+    hole = (rows[:, :, None] & columns[:, None, :])[:, None]
+    colour = images.mean((2, 3), keepdim=True, dtype=torch.float32).to(images.dtype)
+    return torch.where(hole, colour, images)
+
+
+def _near(images: Tensor, size: int, half: int) -> Tensor:
+    """Which of ``size`` places lie within ``half`` of a random one: (n, size), its own draw for each."""
+    places = torch.arange(size, device=images.device)
+    distance = places - _first(images, 0, size - 1)
+    return (-half <= distance) & (distance < half)
+
+
 def _shifted(images: Tensor, most: int, *, mirrored: bool) -> Tensor:
     height, width = images.shape[2:]
     if min(height, width) <= most:
@@ -159,6 +183,7 @@ AUGMENTATIONS: Registry[Augmentation] = Registry(
         Augmentation("none", unchanged),
         Augmentation("shift", shift),
         Augmentation("shift-flip", shift_flip),
+        Augmentation("shift-flip-cut", shift_flip_cut),
         Augmentation("crop-flip", crop_flip),
         Augmentation("crop-flip-rotate", crop_flip_rotate),
         Augmentation("crop224-flip", crop_flip_224, centre_crop),

@@ -342,6 +342,21 @@ def test_a_variant_of_the_step_changes_that_alone(variant, field, mode):
     assert plain.values() != changed.values()
 
 
+@pytest.mark.parametrize("method", ["ce", "tv"])
+@pytest.mark.parametrize(("dataset", "mode"), [("cifar-10", "laptop"), ("cifar-100", "paper")])
+def test_the_strong_variant_averages_the_weights_and_cuts_holes(dataset, mode, method):
+    plain, strong = (recipe(dataset, method, mode, variant=v) for v in ("paper", "strong"))
+    assert (strong.average, strong.augment) == (0.999, "shift-flip-cut")
+    assert replace(strong, average=0.0, augment=plain.augment, source=plain.source) == plain
+
+
+@pytest.mark.parametrize("dataset", ["mnist", "cifar-10-features"])
+def test_pictures_that_must_not_be_mirrored_have_no_strong_variant(dataset):
+    refused = f"but those of {dataset} are not in MODE 'laptop': choose variant 'averaged'"
+    with pytest.raises(ValueError, match=refused):
+        recipe(dataset, "ce", "laptop", variant="strong")
+
+
 def test_a_batch_has_at_least_one_example():
     with pytest.raises(ValueError, match="batch_size is 0, but a batch has at least one example"):
         Recipe(model="cnn", schedule=((1, 0.1),), batch_size=0)

@@ -15,6 +15,7 @@ from fdiv.learning.augment import (
     rotate,
     shift,
     shift_flip,
+    shift_flip_cut,
 )
 
 DTYPES = [torch.uint8, torch.float32, torch.float64]
@@ -70,6 +71,25 @@ def test_a_shift_without_a_mirror_grows_with_the_picture(side, most):
 def test_a_shift_larger_than_the_image_is_refused():
     with pytest.raises(ValueError, match="a shift by 2 needs images larger than that, not 2 x 9"):
         shift_flip(torch.zeros(1, 1, 2, 9))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_hole_is_a_square_of_the_mean_colour_with_its_centre_anywhere(dtype):
+    torch.manual_seed(0)
+    images = torch.randint(0, 256, (3000, 2, 16, 24)).to(dtype)
+    torch.manual_seed(1)
+    whole = shift_flip(images)
+    torch.manual_seed(1)
+    cut = shift_flip_cut(images)
+    assert cut.dtype == dtype
+    colour = whole.double().mean((2, 3), keepdim=True)
+    changed = (whole != cut).any(1)
+    assert ((cut - colour).abs() <= 1)[changed[:, None].expand_as(cut)].all()
+    rows, columns = changed.any(2).sum(1), changed.any(1).sum(1)
+    assert rows.max() == columns.max() == 4  # a quarter of 16
+    assert changed.any(0).all()  # each pixel is in some hole
+    inside = (rows == 4) & (columns == 4)  # some pixel may have the mean colour already
+    assert inside.double().mean() == pytest.approx(13 / 16 * 21 / 24, abs=0.05)
 
 
 def test_a_mirrored_image_is_the_same_from_right_to_left():
@@ -182,12 +202,12 @@ def test_none_changes_nothing():
 
 
 def test_augmentations_are_found_by_name():
-    names = ["none", "shift", "shift-flip", "crop-flip", "crop-flip-rotate", "crop224-flip"]
+    names = ["none", "shift", "shift-flip", "shift-flip-cut", "crop-flip", "crop-flip-rotate", "crop224-flip"]
     assert list(AUGMENTATIONS) == names
     assert AUGMENTATIONS["Crop Flip"] is AUGMENTATIONS["crop-flip"]
     with pytest.raises(
         ValueError,
         match=r"no augmentation is called 'cropflap' \(did you mean 'crop-flip'\?\); "
-        "choose from none, shift, shift-flip, crop-flip, crop-flip-rotate, crop224-flip",
+        "choose from none, shift, shift-flip, shift-flip-cut, crop-flip, crop-flip-rotate, crop224-flip",
     ):
         AUGMENTATIONS["cropflap"]
