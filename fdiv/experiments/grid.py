@@ -46,8 +46,24 @@ from fdiv.names import choose
 if TYPE_CHECKING:
     from distributed import Client, Future
 
+# Tables of ours, in the form of a YAML file: every combination of the values of a block is a run.
+HARD = {"dataset": ["mnist", "fashion-mnist", "cifar-10"], "noise": ["sparse-high"]}
+HUMAN = {"dataset": ["cifar-10"], "noise": ["human-aggregate", "human-random-1", "human-worse"]}
+OUR_TABLES: dict[str, list[dict[str, list[Any]]]] = {
+    "sparse-high": [
+        HARD | {"method": ["ratio", "pearson-logit", "plugin"]},
+        HARD | {"method": ["flc"], "transition": ["true"]},
+        HARD | {"method": ["kl"], "correction": ["forward"], "transition": ["true", "estimated"]},
+    ],
+    "cifar-10n": [
+        HUMAN | {"method": ["ce"], "variant": ["paper", "strong"]},
+        HUMAN | {"method": ["tv", "kl", "pl", "flc", "plugin"]},
+    ],
+}
 GRIDS = PAPER_TABLES | {
     "robustness-figure": "the paper's figure: 3 divergences under ten rates of uniform noise",
+    "sparse-high": "what the paper's methods lack there: three ways without T and three with it",
+    "cifar-10n": "the labels that people gave CIFAR-10: three kinds, seven ways",
 }
 LARGEST = 20_000  # runs in a grid
 FINISHED, SKIPPED, FAILED, OPEN = STATES = "finished", "skipped", "failed", "not finished"
@@ -85,7 +101,9 @@ def expand(table: str, mode: str | None = None, seeds: int | None = None) -> lis
             return _expanded(read_file(Path(table)), given, seeds)
         except ValueError as error:
             raise ValueError(str(error) if table in str(error) else f"{table}: {error}") from None
-    if (table := choose("grid", table, tuple(GRIDS))) == "robustness-figure":
+    if (table := choose("grid", table, tuple(GRIDS))) in OUR_TABLES:
+        rows = [row for block in OUR_TABLES[table] for row in _combinations(block)]
+    elif table == "robustness-figure":
         rows = paper_robustness()[ROW].to_dict("records")
     else:
         oracle = {"correction": "paper", "transition": "true"} if table.startswith("bias") else {}
@@ -157,10 +175,14 @@ def read_file(path: Path) -> list[dict[str, Any]]:
         if not values.keys() >= set(ROW):
             raise ValueError(f"{path} must give dataset, noise and method, each a value or a list of values")
         _check_size(len(rows) + math.prod(map(len, values.values())))
-        rows += [dict(zip(values, row, strict=True)) for row in product(*values.values())]
+        rows += _combinations(values)
     if not rows:
         raise ValueError(f"{path} lists no run: a field has no value")
     return rows
+
+
+def _combinations(values: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    return [dict(zip(values, row, strict=True)) for row in product(*values.values())]
 
 
 def fields_of(

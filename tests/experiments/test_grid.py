@@ -47,6 +47,17 @@ def test_the_robustness_figure_is_three_curves_of_ten_and_runs_on_another_datase
     assert [run.dataset for run in curve] == ["mnist"] * 30
 
 
+def test_our_own_tables_are_three_datasets_and_three_kinds_of_people():
+    hard = expand("sparse-high", "laptop", seeds=2)
+    assert len(hard) == 3 * 6 * 2
+    assert {(run.noise, run.mode) for run in hard} == {("sparse-high", "laptop")}
+    told = {(run.method, run.correction) for run in hard if run.transition == "true"}
+    assert told == {("flc", "none"), ("kl", "forward")}
+    people = expand("cifar-10n", "laptop")
+    assert len(people) == 3 * 7
+    assert len(select(people, {"variant": ["strong"], "method": ["ce"]})) == 3
+
+
 def test_all_methods_are_all_thirteen_under_every_setting():
     found = select(expand("all-methods"), {"dataset": ["mnist", "Fashion MNIST"]})
     assert len({(run.dataset, run.noise) for run in found}) == 12
@@ -116,7 +127,7 @@ FILES = {
     [
         (["man"],
          r"no grid is called 'man' \(did you mean 'main'\?\); choose from clean, .*all-methods,"
-         r" robustness-figure"),
+         r" robustness-figure, sparse-high, cifar-10n"),
         (["main", "--only", "metod=tv"], r"no field of a run is called 'metod' .*choose from dataset, .*"),
         (["main", "--only", "method=gan"],
          r"no method among the runs of this grid is called 'gan'; choose from ce, blc, flc, dmi, pl, .*"),
