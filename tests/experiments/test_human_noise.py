@@ -1,5 +1,7 @@
 """The test for noise that looks at the image, and the file of what it found in CIFAR-10N."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
@@ -7,6 +9,7 @@ import torch
 from fdiv import noise
 from fdiv.experiments import human_noise
 from fdiv.experiments.human_noise import majority_wrong
+from fdiv.theory.robustness import instance_noise
 
 
 def bright_and_dark(n=600, seed=0):
@@ -59,13 +62,54 @@ def test_realised_T_is_counted():
     )
 
 
+def three_answers(rates, seed=0):
+    """Three answers for each image: wrong with its own probability, and then class 1 or 2 at random."""
+    rng = torch.Generator().manual_seed(seed)
+    wrong = torch.rand(3, len(rates), generator=rng) < rates
+    return torch.where(wrong, torch.randint(1, 3, wrong.shape, generator=rng), 0)
+
+
+@pytest.mark.parametrize(("easy", "hard"), [(0.1, 0.5), (0.0, 0.6), (0.05, 0.95)])
+def test_the_least_delta_is_below_the_true_one_and_far_above_zero(easy, hard):
+    """Half of the images are easy: delta is half of the distance between the two rates."""
+    rates = torch.where(torch.arange(20_000) % 2 == 0, easy, hard)
+    answers, clean = three_answers(rates), torch.zeros(20_000, dtype=torch.int64)
+    T = np.stack([np.eye(3), np.eye(3)])
+    T[:, 0] = [[1 - rate, rate / 2, rate / 2] for rate in (easy, hard)]
+    true = instance_noise([[0.5, 1e-9, 1e-9], [0.5, 1e-9, 1e-9]], T).delta
+    assert true == pytest.approx((hard - easy) / 2)
+    assert 0.3 * true < human_noise.least_delta(answers, answers[0], clean) <= true
+
+
+def test_where_noise_looks_at_the_class_alone_the_least_delta_is_about_zero():
+    clean = torch.arange(20_000) % 2
+    answers = torch.where(clean == 0, three_answers(torch.full((20_000,), 0.4)), 1)
+    majority = torch.where((answers != clean).sum(0) > 1, 2, clean)
+    for labels in (answers[1], majority):
+        assert human_noise.least_delta(answers, labels, clean) < 0.01
+
+
+def test_answers_of_people_who_err_in_turns_have_no_least_delta():
+    """Exactly one of three is wrong, always: of independent people it would sometimes be none or two."""
+    answers = torch.eye(3, dtype=torch.int64).repeat(1, 300)
+    with pytest.raises(ValueError, match="answer independently would not have the wrong answers of class 0"):
+        human_noise.least_delta(answers, answers[0], torch.zeros(900, dtype=torch.int64))
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.05, 0.4])
+def test_the_promise_is_the_floor_of_instance_noise(delta):
+    T = noise.symmetric(0.3, 4)
+    floor = dataclasses.replace(instance_noise(np.eye(4) / 4, np.stack([T] * 4)), delta=delta).floor(0.75)
+    assert human_noise.promised(T, delta) == pytest.approx(floor / 0.75)
+
+
 def test_the_committed_measurements_are_those_of_matrices():
     for which, rows in human_noise.measured().groupby("labels"):
         T = human_noise.measured_T(which)
         assert T.shape == (10, 10)
         assert T.sum(1) == pytest.approx(np.ones(10), abs=1e-4)
         assert 1 - T.diagonal().mean() == pytest.approx(rows["wrong"].iloc[0], abs=1e-4)
-        assert rows[["wrong", "flip_auroc", "twin_auroc"]].nunique().max() == 1
+        assert rows[list(human_noise.TESTS)].nunique().max() == 1
 
 
 def test_three_independent_votes_by_simulation():
