@@ -568,7 +568,7 @@ figure.update_layout(
 figure
 
 # %% [markdown]
-# **What to see**: with weak noise the two methods are within a point of each other; with strong noise that keeps the right label in front, total variation lies about a point higher. A dozen epochs are too few to memorise much, so the gap is smaller than in the race above. (Is it more than luck? [Notebook 05](05_fashion_mnist.ipynb) asks.)
+# **What to see**: with weak noise the two methods are within a point of each other; with strong noise that keeps the right label in front, total variation lies about a point higher. A dozen epochs are too few to memorise much, so the gap is smaller than in the race above. (Is it more than luck? [Notebook 10](10_paper_tables.ipynb) asks.)
 #
 # And then **sparse-high**: far fewer wrong labels than under uniform-high, and both stop at one half. Cross-entropy fits the labels and must stop there. Total variation asks for something else, and yet stops at the same place, as notebook 03 computed without any training. What it lacks, we still do not know.
 

@@ -326,7 +326,7 @@ shown.loc["seeds"] = shared.dropna().groupby("noise").size()
 shown
 
 # %% [markdown]
-# The columns run from few wrong labels to many. One of them you know: under *sparse-high* cross-entropy, peer loss and the eight divergences stop at one half or below. But look again. Backward correction and DMI do get out, and forward correction sometimes. That is a clue: the two corrections are given an estimate of $T$, and DMI, a determinant, can do without it. Keep it for notebook 09.
+# The columns run from few wrong labels to many. One of them you know: under *sparse-high* cross-entropy, peer loss and the eight divergences stop near one half or below. But look again. Backward correction and DMI do get out, and forward correction sometimes. That is a clue: the two corrections are given an estimate of $T$, and DMI, a determinant, can do without it. Keep it for notebook 09.
 #
 # Six columns, and no method wins them all. A fair summary is the **average rank** of each method over the six noises, together with a **critical difference**: two methods whose average ranks differ by less than that cannot be told apart by so few settings (Demšar, 2006).
 
@@ -479,7 +479,7 @@ pd.Series(
 # - Where a network memorises, **the last epoch** is the worst epoch. Small data, many epochs, no dropout: the digits above.
 # - Where it does not, hardly anything is lost by any rule, and there is nothing to choose.
 # - Where noise prefers a wrong label (*sparse-high*), **noisy accuracy** misleads: there it loses points, and the interval excludes zero.
-# - The **noisy objective** does badly nowhere: wherever the three differ by more than half a point, one of the other two loses more. If you know nothing about your noise, take that one. It is the paper's rule, and a good one.
+# - The **noisy objective** is nowhere the worst: wherever the three differ by more than half a point, one of the other two loses more. If you know nothing about your noise, take that one. It is the paper's rule, and a good one.
 #
 # Why would noisy labels prefer a wrong model? Another piece of the sparse-high puzzle; keep it until notebook 09.
 #
@@ -665,7 +665,7 @@ if (MODE, METHODS, NOISE, CORRECTION) == (
 # - A method can look fine under the oracle and poor at the end. State the rule that chose the epoch.
 # - Noisy validation labels can choose an epoch where the right label stays in front. The method's own objective on them is the safest of the honest rules.
 # - Average ranks with a critical difference, and paired differences with an interval: say *tied* where they do not separate.
-# - In a dozen epochs on Fashion-MNIST little is memorised, and nearly everything ties.
+# - In a dozen epochs on Fashion-MNIST little is memorised, and of twelve methods one is ahead of cross-entropy, by a hair.
 #
 # ## Further reading
 # - J. Demšar, *Statistical Comparisons of Classifiers over Multiple Data Sets*, JMLR 2006: average ranks and critical differences.
@@ -676,4 +676,4 @@ if (MODE, METHODS, NOISE, CORRECTION) == (
 #
 # ## To be continued
 #
-# Eight divergences, and hardly one could be told from another. The paper's own figure shows three of them on photographs, and their curves lie on top of each other. Is that a triumph of the theory, or a hint that somebody compared a thing with itself? [06 One curve or three: CIFAR-10](06_cifar10.ipynb)
+# Eight divergences, and their average ranks cannot tell them apart. The paper's own figure shows three of them on photographs, and their curves lie on top of each other. Is that a triumph of the theory, or a hint that somebody compared a thing with itself? [06 One curve or three: CIFAR-10](06_cifar10.ipynb)

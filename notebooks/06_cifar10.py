@@ -9,7 +9,7 @@
 # %% [markdown]
 # # 06 · One curve or three: CIFAR-10
 #
-# **So far.** Algorithm 1 trains, and we know how to compare fairly (notebook 05). On MNIST and Fashion-MNIST the eight divergences were hard to tell apart.
+# **So far.** Algorithm 1 trains, and we know how to compare fairly (notebook 05). On MNIST and Fashion-MNIST the eight divergences could not be told apart by their ranks.
 #
 # **The question.** The paper's only figure shows three divergences on CIFAR-10 under growing noise, and their curves lie on top of each other. The paper reads this as a sign of common robustness. What does the figure really compare?
 #
@@ -235,7 +235,7 @@ predict(
 robustness_figure(curves)
 
 # %% [markdown]
-# **What to see**: up to 72 % noise our three curves are one, as in the paper; only at the last rate do they part. The paper draws the *value* of each objective, too; those curves have three different heights and the same shape. Is there something deep that the divergences agree on?
+# **What to see**: up to 72 % noise our three curves are one; only at the last rate do they part. The paper's two keep within a point and a half of each other, but for one rate (54 %). The paper draws the *value* of each objective, too; those curves have three different heights and the same shape. Is there something deep that the divergences agree on?
 #
 # ## 4 When the network is sure
 #
@@ -446,7 +446,7 @@ else:
     ).show()
 
 # %% [markdown]
-# **The network.** The paper's, PreAct ResNet-18, is slow on a CPU. The runs below use one that gets through ten times as many images a second (`fdiv.learning.models.fast_net`, six convolutions after ideas of David Page and Keller Jordan). Every method gets the same twelve epochs, a quarter of an hour on one core: cross-entropy has all twelve to itself, the others four of shared warm-up and eight of their own.
+# **The network.** The paper's, PreAct ResNet-18, is slow on a CPU. The runs below use one that gets through ten times as many images a second (`fdiv.learning.models.fast_net`, six convolutions after ideas of David Page and Keller Jordan). Every method gets the same twelve epochs, a quarter of an hour on one core: cross-entropy and the ratio rule have all twelve to themselves, the others four of shared warm-up and eight of their own (the plug-in eight of the ratio rule, and four).
 
 # %% tags=["fold"]
 cifar = titled(stored.query("dataset == 'cifar-10' and mode == 'laptop'").copy())
@@ -551,24 +551,35 @@ predict(
     why=[
         "The formula of Algorithm 1 does. The best of our runs has another one.",
         "That is where the paper's methods end. It is not the end.",
-        "So on photographs, too, one half is no law. It reads $T$ off the noisy labels first. The *ratio rule* does without any $T$ and reaches 84 %. What they do and why it works is kept for notebook 09.",
+        "So on photographs, too, one half is no law. It reads $T$ off the noisy labels first. The *ratio rule* does without any $T$ and reaches 84 % in one run. What they do and why it works is kept for notebook 09.",
     ],
 )
 
 # %% [markdown]
-# Every run on CIFAR-10 under sparse-high, beside the paper's best of that method. *told* says what a method knew of $T$:
+# Every run on CIFAR-10 under sparse-high, beside the paper's best where it has that way. *told* says what a method knew of $T$:
 
 # %% tags=["nbval-ignore-output", "fold"]
 sparse = cifar.query("noise == 'sparse-high'")
-reached = sparse.groupby(["method", "way", "told"])["noisy_objective"]
-reached = reached.agg(["mean", "std", "count"]).reset_index()
 printed_best = paper_accuracies().query(
     "table == 'main' and dataset == 'cifar-10' and noise == 'sparse-high'"
 )
-reached["paper's best"] = reached["method"].map(printed_best.set_index("method")["max"])
+as_there = sparse["correction"].eq("none") & sparse["transition"].eq("estimated")
+theirs = sparse["method"].map(printed_best.set_index("method")["max"]).where(as_there)
+reached = sparse.assign(theirs=theirs).groupby(["method", "way", "told"])
+reached = reached.agg(
+    mean=("noisy_objective", "mean"),
+    std=("noisy_objective", "std"),
+    count=("noisy_objective", "count"),
+    theirs=("theirs", "first"),
+).reset_index()
 best_first = reached.sort_values("mean", ascending=False).drop(columns="method")
 best_first = best_first.rename(
-    columns={"mean": "accuracy", "std": "±", "count": "seeds"}
+    columns={
+        "mean": "accuracy",
+        "std": "±",
+        "count": "seeds",
+        "theirs": "paper's best",
+    }
 )
 best_first.set_index(["way", "told"]).map(
     lambda x: "" if pd.isna(x) else f"{x:g}" if x == int(x) else f"{x:.1f}"
@@ -587,7 +598,7 @@ on_features = then_and_now.conclusions()
 on_features.set_index("conclusion")[["verdict"]]
 
 # %% [markdown]
-# **What to see**: divergences are ahead of cross-entropy wherever the right label stays in front, and no method of the paper passes 70 % under sparse-high. Which divergence is the best changes from noise to noise, and DMI, a baseline, keeps up. On the labels that people gave the gain is half a point: [notebook 08](08_clothing1m.ipynb) says why.
+# **What to see**: divergences are ahead of cross-entropy wherever the right label stays in front, and no method of the paper passes 70 % under sparse-high. Which divergence has the highest number changes from noise to noise, and DMI, a baseline, keeps up with it under three noises of five. On the labels that people gave the divergences are ahead in five cells of nine, by half a point on average: [notebook 08](08_clothing1m.ipynb) says why it is no more.
 #
 # **On a GPU.** The paper's recipe is 120 epochs of warm-up and 100 of $D_f$ with PreAct ResNet-18, and wants a GPU.
 #
@@ -628,8 +639,9 @@ claim(
     backwards.loc[:0.63].diff(axis=1).abs().max(axis=None) < 0.03,
 )
 claim(
-    "clean MNIST costs less than half a point, clean Fashion-MNIST up to three",
-    gaps.loc["mnist"].abs().max() < 0.5 and gaps.loc["fashion-mnist"].min() > -3,
+    "clean MNIST costs less than half a point, clean Fashion-MNIST two to three",
+    gaps.loc["mnist"].abs().max() < 0.5
+    and gaps.loc["fashion-mnist"].between(-3, -1.5).all(),
 )
 
 # %% [markdown]

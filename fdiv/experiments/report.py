@@ -149,12 +149,13 @@ def _settings_tables(runs: pd.DataFrame, dataset: str) -> list[str]:
     noises = sorted(runs["noise"].unique(), key=lambda noise: (order.get(noise, len(order)), noise))
     tables: dict[tuple[str, ...], list[tuple[str, list[str]]]] = {}
     for name, way in _ways(runs):
-        method, plain = way["method"].iloc[0], way["correction"].iloc[0] == "none"
+        method = way["method"].iloc[0]
+        as_there = way["correction"].iloc[0] == "none" and way["transition"].iloc[0] == "estimated"
         under = set(way["noise"])
         columns = tuple(noise for noise in noises if len(under) > 1 or noise in under)
         cells = []
         for noise in columns:
-            known = plain and (noise, method) in paper.index and noise in under
+            known = as_there and (noise, method) in paper.index and noise in under
             theirs = f" [{paper[noise, method]:.1f}]" if known else ""
             cells.append(cell(way[way["noise"] == noise][ACCURACY]) + theirs)
         tables.setdefault(columns, []).append((name, cells))
