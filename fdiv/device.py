@@ -17,12 +17,11 @@ from fdiv.files import is_on
 
 # Threads train one after the other: torch's generators and Python's filters of warnings are one for all.
 TRAINING = threading.RLock()
-# Options of glibc's mallopt, with their values while freed memory is kept and afterwards.
-_KEPT = {
-    -1: 2**31 - 1,
-    -4: 0,
-}  # give back the end of the heap from 2 GB on; never ask for blocks of their own
-_USUAL = {-1: 2**26, -3: 2**25, -4: 2**16}  # what glibc arrives at by itself in a program with large arrays
+# What glibc's mallopt is told by number: how much free memory may stay at the end of the heap, from which
+# size on a block is asked of the system by itself, and how many such blocks there may be.
+_HEAP_END, _OWN_BLOCK, _OWN_BLOCKS = -1, -3, -4
+_KEPT = {_HEAP_END: 2**31 - 1, _OWN_BLOCKS: 0}
+_USUAL = {_HEAP_END: 2**26, _OWN_BLOCK: 2**25, _OWN_BLOCKS: 2**16}  # at which glibc arrives with large arrays
 
 
 def pick_device() -> torch.device:

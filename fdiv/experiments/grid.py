@@ -47,17 +47,17 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 # Tables of ours, in the form of a YAML file: every combination of the values of a block is a run.
-HARD = {"dataset": ["mnist", "fashion-mnist", "cifar-10"], "noise": ["sparse-high"]}
-HUMAN = {"dataset": ["cifar-10"], "noise": ["human-aggregate", "human-random-1", "human-worse"]}
+_HARD = {"dataset": ["mnist", "fashion-mnist", "cifar-10"], "noise": ["sparse-high"]}
+_HUMAN = {"dataset": ["cifar-10"], "noise": ["human-aggregate", "human-random-1", "human-worse"]}
 OUR_TABLES: dict[str, list[dict[str, list[Any]]]] = {
     "sparse-high": [
-        HARD | {"method": ["ratio", "pearson-logit", "plugin"]},
-        HARD | {"method": ["flc"], "transition": ["true"]},
-        HARD | {"method": ["kl"], "correction": ["forward"], "transition": ["true", "estimated"]},
+        _HARD | {"method": ["ratio", "pearson-logit", "plugin"]},
+        _HARD | {"method": ["flc"], "transition": ["true"]},
+        _HARD | {"method": ["kl"], "correction": ["forward"], "transition": ["true", "estimated"]},
     ],
     "cifar-10n": [
-        HUMAN | {"method": ["ce"], "variant": ["paper", "strong"]},
-        HUMAN | {"method": ["tv", "kl", "pl", "flc", "plugin"]},
+        _HUMAN | {"method": ["ce"], "variant": ["paper", "strong"]},
+        _HUMAN | {"method": ["tv", "kl", "pl", "flc", "plugin"]},
     ],
 }
 GRIDS = PAPER_TABLES | {

@@ -126,9 +126,8 @@ def promised(T: np.ndarray, delta: float) -> float:
     >>> promised(np.eye(10), 0.0), round(promised(noise.symmetric(0.5, 10), 0.1), 3)
     (1.0, 0.5)
     """
-    most = 1 - 1 / len(T)
-    bounds = guarantee("tv", T)
-    return max(0.0, bounds.lowest - 2 * delta / most) / bounds.highest
+    most, bounds = 1 - 1 / len(T), guarantee("tv", T)
+    return max(0.0, bounds.lowest - 2 * delta / most) / bounds.highest if bounds.highest else 0.0
 
 
 def measure(labels: str) -> list[dict[str, float]]:

@@ -103,6 +103,10 @@ def test_the_promise_is_the_floor_of_instance_noise(delta):
     assert human_noise.promised(T, delta) == pytest.approx(floor / 0.75)
 
 
+def test_labels_that_say_nothing_promise_nothing():
+    assert human_noise.promised(np.full((4, 4), 0.25), 0.0) == 0
+
+
 def test_the_committed_measurements_are_those_of_matrices():
     for which, rows in human_noise.measured().groupby("labels"):
         T = human_noise.measured_T(which)
