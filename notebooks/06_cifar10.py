@@ -517,7 +517,7 @@ for who, symbol in (("ours", "circle"), ("paper", "x")):
     figure.add_scatter(
         x=lead["wrong"],
         y=lead[who],
-        mode="lines+markers+text",
+        mode="lines+markers" + ("+text" if who == "paper" else ""),
         text=lead.index,
         textposition="top center",
         name=f"{who}, {'12' if who == 'ours' else '220'} epochs",
@@ -536,7 +536,7 @@ figure.update_layout(
 figure
 
 # %% [markdown]
-# **What to see**: both grow with the share of wrong labels, ours from half a point to more than four. (Three runs of each method under *uniform-high*, elsewhere one: what is less than a point may be luck.) The rest of the paper's lead is memorising. So our cross-entropy lies *above* the paper's best under all five noises. And total variation? Where the noise is strongest it is level with the paper's mean, where it is weakest three points below: there the limit of a small network in twelve epochs counts, which with clean labels, too, ends two points below the paper's. [Notebook 10](10_paper_tables.ipynb) has all methods, cell by cell.
+# **What to see**: on the whole both grow with the share of wrong labels, ours from half a point to more than four. (Three runs of each method under *uniform-high*, elsewhere one: what is less than a point may be luck.) The rest of the paper's lead is memorising. So our cross-entropy lies *above* the paper's best under all five noises. And total variation? Where the noise is strongest it is level with the paper's mean, where it is weakest three points below: there the limit of a small network in twelve epochs counts, which with clean labels, too, ends two points below the paper's. [Notebook 10](10_paper_tables.ipynb) has all methods, cell by cell.
 #
 # ## 7 The mystery on photographs
 #
