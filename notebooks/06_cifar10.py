@@ -532,7 +532,7 @@ figure.update_layout(
 figure
 
 # %% [markdown]
-# **What to see**: on the whole both grow with the share of wrong labels, ours from half a point to more than four. (Three runs of each method under *uniform-high*, elsewhere one: what is less than a point may be luck.) The rest of the paper's lead is memorising. So our cross-entropy lies *above* the paper's best under all five noises. And total variation? Where the noise is strongest it is level with the paper's mean, where it is weakest three points below: there the limit of a small network in twelve epochs counts, which with clean labels, too, ends two points below the paper's. [Notebook 10](10_paper_tables.ipynb) has all methods, cell by cell.
+# **What to see**: on the whole both grow with the share of wrong labels, ours from half a point to more than four. (Three runs of each method under *uniform-high*, elsewhere one: what is less than a point may be luck.) The rest of the paper's lead is memorising. So our cross-entropy lies *above* the paper's best under all five noises. And total variation? Where the noise is strongest it is level with the paper's mean, where it is weakest three points below: there the limit of a small network in twelve epochs counts, which with clean labels, too, ends two points below the paper's. (Given three times as long it gains two points under *uniform-low*, in one run, and is still a point and a half short.) [Notebook 10](10_paper_tables.ipynb) has all methods, cell by cell.
 #
 # ## 7 The mystery on photographs
 #
@@ -550,7 +550,7 @@ predict(
     why=[
         "The formula of Algorithm 1 does. The best of our runs has another one.",
         "That is where the paper's methods end. It is not the end.",
-        "So on photographs, too, one half is no law. It reads $T$ off the noisy labels first. The *ratio rule* does without any $T$ and reaches 84 % in one run. What they do and why it works is kept for notebook 09.",
+        "So on photographs, too, one half is no law. It reads $T$ off the noisy labels first. *Pearson on logits* and the *ratio rule* do without any $T$ and reach 85 and 84 %, in one run each. What they do and why it works is kept for notebook 09.",
     ],
 )
 
@@ -585,7 +585,7 @@ best_first.set_index(["way", "told"]).map(
 )
 
 # %% [markdown]
-# **What to see**: the first four get far beyond the paper's best. What they have, and the others lack, is the subject of [notebook 09](09_bias_correction.ipynb).
+# **What to see**: the first five get far beyond the paper's best. What they have, and the others lack, is the subject of [notebook 09](09_bias_correction.ipynb).
 
 # %% [markdown]
 # ## 8 In seconds: frozen features
@@ -695,6 +695,13 @@ claim(
     abs(beyond.loc["random-0.7", "tv"]) < 1
     and beyond.loc[["uniform-low", "sparse-low"], "tv"].max() < -3,
 )
+longer = cifar.query("noise == 'uniform-low' and method == 'tv'")
+longer = longer.groupby("variant")["noisy_objective"].mean()
+claim(
+    "three times as long, it gains between one and a half and two and a half points under uniform-low, and stays one to two below the paper's mean",
+    1.5 < longer["long"] - longer["paper"] < 2.5
+    and 1 < grid.loc["uniform-low", ("paper", "tv")] - longer["long"] < 2,
+)
 clean_ce = (
     100
     * stored.query(
@@ -712,8 +719,8 @@ claim(
 # %% tags=["claim", "nbval-check-output", "fold"]
 ways = reached.set_index(["method", "told"])["mean"]
 claim(
-    "under sparse-high the ratio rule, told nothing, is above 83 %, forward correction above 88 %, and as good with an estimate of T, within a point",
-    ways["ratio", "nothing"] > 83
+    "under sparse-high the ratio rule and Pearson on logits, told nothing, are above 83 %, forward correction above 88 %, and as good with an estimate of T, within a point",
+    min(ways["ratio", "nothing"], ways["pearson-logit", "nothing"]) > 83
     and min(ways["flc", "T"], ways["kl", "T estimated"]) > 88
     and abs(ways["flc", "T"] - ways["kl", "T estimated"]) < 1,
 )
@@ -736,8 +743,8 @@ claim(
 claim("but peer loss is not the best there", survives.iloc[5] == "does not hold")
 claim("the paper's best there is 69.7 %", abs(printed_best["max"].max() - 69.7) < 0.05)
 claim(
-    "on CIFAR-10 itself four ways pass it by five points or more",
-    reached["mean"].nlargest(4).min() > printed_best["max"].max() + 5,
+    "on CIFAR-10 itself five ways pass it by eight points or more",
+    reached["mean"].nlargest(5).min() > printed_best["max"].max() + 8,
 )
 
 # %% [markdown]
