@@ -468,6 +468,11 @@ claim(
         and of_tv["tweets as sentences", "one rater"] == "behind"
     ),
 )
+
+# %% [markdown]
+# What the features are worth, and the lists:
+
+# %% tags=["claim", "nbval-check-output", "fold"]
 by_features = (
     own_data.measured()
     .query("data.str.startswith('tweets') and method != 'clean'")

@@ -51,6 +51,7 @@ SYMBOLS: dict[str, tuple[Symbol, ...]] = {
         Symbol(r"e_j", "rate of landing", "Uniform noise: the chance that a label of any other class becomes $j$.", "02"),
         Symbol(r"e_1,\ e_2", "pair rates", "Sparse noise: the chance that the first of two paired classes becomes the second, and the way back.", "02"),
         Symbol(r"\varepsilon", "what the noise leaves", r"$\varepsilon = 1 - \sum_j e_j$, for two classes $1 - e_+ - e_-$: the share of labels that uniform noise leaves alone; the others are drawn anew. It scales the clean objective.", "03"),
+        Symbol(r"\delta", "dependence on the image", r"How far, on average, the labels of one image are distributed from those of its class, in total variation: $\delta = \mathbb E\,\lVert T_Y(X) - \bar T_Y\rVert$. Zero for noise that looks at the class alone.", "08"),
         Symbol(r"I,\ \mathbf 1", "identity and ones", "The identity matrix, and the column of ones: $\\mathbf 1 e^\\top$ has the row $e$ in every place.", "02"),
         Symbol(r"p,\ \tilde p", "label prior", r"How often each class occurs among clean and among noisy labels: $\tilde p = T^\top p$.", "02", ("label priors", "noisy prior")),
         Symbol(r"\eta(x),\ \tilde\eta(x)", "posterior", r"How likely each label is, given $x$: $\eta_y(x) = P(Y = y \mid x)$, and $\tilde\eta = T^\top\eta$.", "03", ("noisy posterior", "clean posterior")),
