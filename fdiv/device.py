@@ -47,8 +47,8 @@ def memory_kept() -> Iterator[None]:
     """Keep freed memory inside, for the next tensors of the same sizes; give it back afterwards.
 
     Every training step frees its tensors and makes others as large. glibc, the C library of most Linux
-    systems, returns large ones to the system at once and is given empty pages again, one by one: a tenth of
-    a step of the fast net. Nothing that is computed depends on it. Elsewhere it does nothing.
+    systems, returns large ones to the system at once and is given empty pages again, one by one: an eighth
+    of a step of the fast net (``bench.py --only memory``). Nothing that is computed depends on it. Elsewhere it does nothing.
 
     >>> with memory_kept():
     ...     torch.ones(3).sum().item()
