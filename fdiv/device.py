@@ -48,7 +48,8 @@ def memory_kept() -> Iterator[None]:
 
     Every training step frees its tensors and makes others as large. glibc, the C library of most Linux
     systems, returns large ones to the system at once and is given empty pages again, one by one: an eighth
-    of a step of the fast net (``bench.py --only memory``). Nothing that is computed depends on it. Elsewhere it does nothing.
+    of a step of the fast net (``bench.py --only memory``). Nothing that is computed depends on it.
+    Elsewhere it does nothing.
 
     >>> with memory_kept():
     ...     torch.ones(3).sum().item()
