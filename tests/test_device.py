@@ -1,32 +1,40 @@
 """What is asked of the machine."""
 
-import os
 import sys
-from pathlib import Path
 
 import pytest
-import torch
 
 from fdiv import device
 
-MEGABYTE = 2**20
+
+class Library:
+    """What is told to the C library, in order."""
+
+    def __init__(self):
+        self.told = []
+
+    def mallopt(self, option, value):
+        self.told.append((option, value))
+
+    def malloc_trim(self, left):
+        self.told.append(("give back but", left))
 
 
-def resident():
-    """Return the memory of this process, in megabytes."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / MEGABYTE
+def test_the_c_library_keeps_freed_memory_inside_and_gives_it_back_afterwards(monkeypatch):
+    library = Library()
+    monkeypatch.setattr(device, "_glibc", lambda: library)
+    with device.memory_kept():
+        assert library.told == list(device._KEPT.items())
+    assert library.told == [*device._KEPT.items(), *device._USUAL.items(), ("give back but", 0)]
 
 
 @pytest.mark.skipif(device._glibc() is None, reason="the C library is not glibc")
-def test_freed_memory_is_kept_inside_and_given_back_afterwards():
-    before = resident()
-    with device.memory_kept():
-        large = torch.ones(64 * MEGABYTE // 4)
-        del large
-        inside = resident()
-    assert inside > before + 50
-    assert resident() < before + 10
+def test_glibc_takes_every_option():
+    try:
+        for options in (device._KEPT, device._USUAL):
+            assert all(device._glibc().mallopt(option, value) == 1 for option, value in options.items())
+    finally:
+        device._tell_malloc(device._USUAL)
 
 
 def test_memory_is_given_back_after_an_error(monkeypatch):
