@@ -895,6 +895,8 @@ _ROWS: tuple[tuple[Any, ...], ...] = (
 )
 _FIELDS = ("name", "title", "colour", "dash", "aliases", "build")
 MODERN: tuple[dict[str, Any], ...] = tuple(
-    dict(zip(_FIELDS, row, strict=False)) | {"group": "modern", "recipe": "ce"} | dict(*row[len(_FIELDS) :])
+    dict(zip(_FIELDS, row[: len(_FIELDS)], strict=True))
+    | {"group": "modern", "recipe": "ce"}
+    | dict(*row[len(_FIELDS) :])
     for row in _ROWS
 )
