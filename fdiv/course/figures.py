@@ -454,6 +454,8 @@ def with_slider(figure_function: Callable[..., go.Figure], **values: Sequence[ob
 def robustness_figure(runs: pd.DataFrame) -> go.Figure:
     """Accuracy against the rate of symmetric noise: lines are ours, the mean over seeds, crosses the paper's.
 
+    CIFAR-10, which the paper draws, has whole lines, and other datasets have dotted ones.
+
     runs: rows of ``fdiv.experiments.our_robustness``.
 
     >>> from fdiv.experiments import our_robustness
@@ -468,7 +470,7 @@ def robustness_figure(runs: pd.DataFrame) -> go.Figure:
             x=part["rate"],
             y=part["accuracy_noisy_objective"],
             name=f"{METHODS[method].title}, ours, {CATALOGUE[dataset].title}",
-            line=line_style(method),
+            line=line_style(method) | {"dash": "solid" if dataset == "cifar-10" else "dot"},
         )
     for method, part in paper_robustness().dropna().groupby("method"):
         figure.add_scatter(
