@@ -18,8 +18,8 @@ from fdiv.files import is_on
 # Threads train one after the other: torch's generators and Python's filters of warnings are one for all.
 TRAINING = threading.RLock()
 # What glibc's mallopt is told by number: how much free memory may stay at the end of the heap, how much more
-# than asked for it grows, from which size on a block is asked of the system by itself, and how many such blocks
-# there may be. A thread has a heap in pieces of 64 MiB, and only a growth beyond that keeps an empty piece.
+# than is asked for it grows, from which size on a block is asked of the system by itself, and how many such
+# blocks there may be. A thread has a heap in pieces of 64 MiB, and only a growth beyond that keeps empty ones.
 _HEAP_END, _GROWTH, _OWN_BLOCK, _OWN_BLOCKS = -1, -2, -3, -4
 _KEPT = {_HEAP_END: 2**31 - 1, _GROWTH: 2**27, _OWN_BLOCKS: 0}
 # At which glibc arrives by itself with large arrays, but for the growth, which stays as it began.
