@@ -214,20 +214,24 @@ figure
 #
 # ## 3 The paper's figure
 #
-# Symmetric noise of ten rates, from 0 to 81 %. Crosses are read off the paper's figure (CIFAR-10; it draws accuracies for two of its three divergences). Lines are runs of ours: one seed, a dozen epochs.
+# Symmetric noise of ten rates, from 0 to 81 %. Crosses are read off the paper's figure (CIFAR-10; it draws accuracies for two of its three divergences). Lines are runs of ours, one seed, a dozen epochs: whole ones on CIFAR-10 (with the small network of section 6), dotted ones on MNIST.
 
 # %%
 stored, curves = our_accuracies(), our_robustness()
 
 # %% tags=["predict"]
 predict(
-    "Total variation, Jensen-Shannon and Pearson are three different functions. On MNIST, how far apart are their accuracies with 63 % wrong labels?",
-    ["five points or more", "one to five points", "less than half a point"],
-    answer=2,
+    "Total variation, Jensen-Shannon and Pearson are three different functions. How far apart are their accuracies with half of the labels wrong, on digits and on photographs?",
+    [
+        "five points or more on both",
+        "a point at most on both",
+        "a point on digits, five on photographs",
+    ],
+    answer=1,
     why=[
         "You would think so. But the three curves are one.",
-        "Less than that. No table with one seed could tell them apart.",
-        "Nine rates, three divergences, and up to 72 % noise hardly a line's width between them.",
+        "On digits hardly a line's width, on photographs no more than another seed would move them.",
+        "Photographs are harder, and all three find them equally hard.",
     ],
 )
 
@@ -235,7 +239,7 @@ predict(
 robustness_figure(curves)
 
 # %% [markdown]
-# **What to see**: up to 72 % noise our three curves are one; only at the last rate do they part. The paper's two keep within a point and a half of each other, but for one rate (54 %). The paper draws the *value* of each objective, too; those curves have three different heights and the same shape. Is there something deep that the divergences agree on?
+# **What to see**: on MNIST our three curves are one up to 72 %, on CIFAR-10 up to 54 %. The paper's two keep within a point and a half of each other, but for one rate (54 %). Where curves part, a *class is missing*: at 72 % on CIFAR-10 total variation and Pearson never answer two of the ten, Jensen-Shannon answers all, and which of them gets away is luck of one seed. (Each run says so itself: [notebook 10](10_paper_tables.ipynb), section 8.) Our lines on CIFAR-10 start three points below the crosses, as a small network in twelve epochs does, and with half of the labels wrong they are level with them. The paper draws the *value* of each objective, too; those curves have three different heights and the same shape. Is there something deep that the divergences agree on?
 #
 # ## 4 When the network is sure
 #
@@ -395,10 +399,10 @@ seeds = ours.groupby("dataset")["seed"].nunique()
 ours = 100 * ours.pivot_table("accuracy_noisy_objective", "dataset", "method")
 gaps = ours.sub(ours["ce"], axis=0)[["tv", "js", "kl"]]
 both = {"paper": printed[["tv", "js", "kl"]], "ours": gaps.assign(seeds=seeds)}
-pd.concat(both).round(2).astype(object).fillna("")
+pd.concat(both).round(2).map(lambda x: "" if pd.isna(x) else f"{x:g}")
 
 # %% [markdown]
-# On MNIST next to nothing. In a dozen epochs of Fashion-MNIST two to three points: a bounded objective learns the last, hardest examples slowly. The paper calls its gaps negligible; its largest is three points, for KL on CIFAR-10.
+# On MNIST next to nothing. In a dozen epochs of Fashion-MNIST two to three points: a bounded objective learns the last, hardest examples slowly. The paper calls its gaps negligible; its largest is three points, for KL on CIFAR-10. (Ours on CIFAR-10, the left end of the lines above: one point, in one run each.)
 #
 # ## 6 CIFAR-10 itself
 #
@@ -569,7 +573,7 @@ best_first.set_index(["way", "told"]).map(
 )
 
 # %% [markdown]
-# **What to see**: the first five get far beyond the paper's best. What they have, and the others lack, is the subject of [notebook 09](09_bias_correction.ipynb).
+# **What to see**: the first seven get beyond the paper's best, five of them by fourteen points and more. What they have, and the others lack, is the subject of [notebook 09](09_bias_correction.ipynb).
 
 # %% [markdown]
 # ## 8 In seconds: frozen features
@@ -625,6 +629,29 @@ claim(
     "clean MNIST costs less than half a point, clean Fashion-MNIST two to three",
     gaps.loc["mnist"].abs().max() < 0.5
     and gaps.loc["fashion-mnist"].between(-3, -1.5).all(),
+)
+
+# %% [markdown]
+# The figure, with our lines on CIFAR-10:
+
+# %% tags=["claim", "nbval-check-output", "fold"]
+bent = curves.query("dataset == 'cifar-10'")
+missing = bent.query("rate == 0.72").set_index("method")["diagnosis"]
+bent = bent.pivot_table("accuracy_noisy_objective", "rate", "method")
+claim(
+    "on CIFAR-10 they are within a point of each other up to half wrong labels",
+    len(bent.loc[:0.54].dropna()) >= 4
+    and (bent.max(axis=1) - bent.min(axis=1)).loc[:0.54].max() < 0.01,
+)
+claim(
+    "they start three points below the paper's total variation and are level with it at 54 %, within a point and a half",
+    0.025 < drawn.loc[0] - bent.loc[0, "tv"] < 0.04
+    and (bent.loc[0.54] - drawn.loc[0.54]).between(0, 0.015).all(),
+)
+claim(
+    "at 72 % total variation and Pearson miss classes there, and say so",
+    missing[["tv", "pearson"]].str.startswith("collapsed").all()
+    and missing.isna()["js"],
 )
 
 # %% [markdown]
@@ -701,6 +728,10 @@ claim(
     "with clean labels cross-entropy ends two to three points below the paper's 93.5",
     (93.5 - clean_ce.mean() > 2) and (93.5 - clean_ce.mean() < 3),
 )
+claim(
+    "and the divergences another half to one and a half below it",
+    (clean_ce.mean() - 100 * bent.loc[0]).between(0.5, 1.5).all(),
+)
 
 # %% [markdown]
 # Under sparse-high, and three times as long:
@@ -732,8 +763,9 @@ claim(
 claim("but peer loss is not the best there", survives.iloc[5] == "does not hold")
 claim("the paper's best there is 69.7 %", abs(printed_best["max"].max() - 69.7) < 0.05)
 claim(
-    "on CIFAR-10 itself five ways pass it by eight points or more",
-    reached["mean"].nlargest(5).min() > printed_best["max"].max() + 8,
+    "on CIFAR-10 itself seven ways pass it, five of them by thirteen points or more",
+    reached["mean"].nlargest(7).min() > printed_best["max"].max()
+    and reached["mean"].nlargest(5).min() > printed_best["max"].max() + 13,
 )
 
 # %% [markdown]
