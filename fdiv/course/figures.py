@@ -460,8 +460,8 @@ def robustness_figure(runs: pd.DataFrame) -> go.Figure:
 
     >>> from fdiv.experiments import our_robustness
     >>> figure = robustness_figure(our_robustness().query("method == 'tv'"))
-    >>> figure.data[0].name
-    'Total variation, ours, MNIST'
+    >>> figure.data[0].name, figure.data[0].line.dash
+    ('Total variation, ours, CIFAR-10', 'solid')
     """
     figure = go.Figure()
     means = runs.groupby(["dataset", "method", "rate"])["accuracy_noisy_objective"].mean().reset_index()
