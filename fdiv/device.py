@@ -19,7 +19,7 @@ from fdiv.files import is_on
 TRAINING = threading.RLock()
 # What glibc's mallopt is told by number: how much free memory may stay at the end of the heap, how much more
 # than is asked for it grows, from which size on a block is asked of the system by itself, and how many such
-# blocks there may be. A thread has a heap in pieces of 64 MiB, and growing by more keeps it.
+# blocks there may be. A thread's heap is in pieces of 64 MiB: an empty one stays if the growth is larger.
 _HEAP_END, _GROWTH, _OWN_BLOCK, _OWN_BLOCKS = -1, -2, -3, -4
 _KEPT = {_HEAP_END: 2**31 - 1, _GROWTH: 2**27, _OWN_BLOCKS: 0}
 # At which glibc arrives by itself with large arrays, but for the growth, which stays as it began.

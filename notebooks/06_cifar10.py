@@ -239,7 +239,7 @@ predict(
 robustness_figure(curves)
 
 # %% [markdown]
-# **What to see**: on MNIST our three curves are one up to 72 %, on CIFAR-10 up to 54 %. The paper's two keep within a point and a half of each other, but for one rate (54 %). Where curves part, a *class is missing*: at 72 % on CIFAR-10 total variation and Pearson never answer two of the ten, Jensen-Shannon answers all, and which of them gets away is luck of one seed. (Each run says so itself: [notebook 10](10_paper_tables.ipynb), section 8.) Our lines on CIFAR-10 start three points below the crosses, as a small network in twelve epochs does, and with half of the labels wrong they are level with them. The paper draws the *value* of each objective, too; those curves have three different heights and the same shape. Is there something deep that the divergences agree on?
+# **What to see**: on MNIST our three curves are one up to 72 %, on CIFAR-10 up to 54 %. The paper's two keep within a point and a half of each other, but for one rate (54 %). Where curves part, a *class is missing*: at 72 % on CIFAR-10 total variation and Pearson hardly ever answer two of the ten, and Jensen-Shannon answers all. (One seed: it may be luck which of them gets away.) (Each run says so itself: [notebook 10](10_paper_tables.ipynb), section 8.) Our lines on CIFAR-10 start three points below the crosses, as a small network in twelve epochs does, and with half of the labels wrong they lie a point above those of total variation. The paper draws the *value* of each objective, too; those curves have three different heights and the same shape. Is there something deep that the divergences agree on?
 #
 # ## 4 When the network is sure
 #
@@ -573,7 +573,7 @@ best_first.set_index(["way", "told"]).map(
 )
 
 # %% [markdown]
-# **What to see**: the first seven get beyond the paper's best, five of them by fourteen points and more. What they have, and the others lack, is the subject of [notebook 09](09_bias_correction.ipynb).
+# **What to see**: the first seven get beyond the paper's best, five of them by thirteen points and more. What they have, and the others lack, is the subject of [notebook 09](09_bias_correction.ipynb).
 
 # %% [markdown]
 # ## 8 In seconds: frozen features

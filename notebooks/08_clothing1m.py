@@ -476,7 +476,7 @@ predict(
     why=[
         "Even its cross-entropy is above that.",
         "Its cross-entropy ends there, three points above the published one.",
-        "With clean labels a large network is ahead. With wrong ones it is not size that counts.",
+        "On 'aggregate', with 9 % wrong, the large network is ahead. With 40 % wrong it is not.",
     ],
 )
 
@@ -491,15 +491,15 @@ pixels = pixels.assign(
     way=pixels["way"] + pixels["variant"].map({"paper": "", "strong": ", strong"}),
 )
 from_pixels = 100 * pixels.pivot_table("accuracy_noisy_objective", "way", "labels")
-printed = pd.DataFrame(human_noise.PUBLISHED).rename(
-    index={"ce": "published: CE", "f-divergence": "published: divergence"}
+printed = pd.DataFrame(human_noise.PUBLISHED_ACCURACIES).rename(
+    index={"ce": "published: CE", "divergence": "published: divergence"}
 )
-beside = pd.concat([from_pixels.sort_values("worse", ascending=False), printed])
-beside = beside[list(human_noise.PUBLISHED)].astype(object)
-beside.map(lambda x: "–" if pd.isna(x) else f"{x:.1f}")
+every_way = pd.concat([from_pixels.sort_values("worse", ascending=False), printed])
+every_way = every_way[list(human_noise.PUBLISHED_ACCURACIES)].astype(object)
+every_way.map(lambda x: "–" if pd.isna(x) else f"{x:.1f}")
 
 # %% [markdown]
-# **What to see**: the more the labels err, the more there is to win. On the majority's labels total variation and cross-entropy are within a point of each other (one seed cannot tell them apart), and the small network ends almost three points below the published divergence. On those of one person (*random-1*) the lead is a point; on *worse* total variation and KL lie two points and more above cross-entropy and reach what was published. Our cross-entropy is above the published one on all three. How the epoch is chosen hardly matters: where the learning rate falls to zero the chosen, the best and the last epoch are (nearly) the same. (`fdiv grid cifar-10n --mode laptop` runs it all, and peer loss, the plug-in and a stronger cross-entropy, which have not been run yet.)
+# **What to see**: the more the labels err, the more there is to win. On the majority's labels total variation and cross-entropy are within a point of each other (one seed cannot tell them apart), and the small network ends almost three points below the published divergence. On those of one person (*random-1*) the lead is a point; on *worse* total variation and KL lie two points and more above cross-entropy and reach what was published. Our cross-entropy is above the published one on all three. How the epoch is chosen hardly matters: where the learning rate falls to zero the chosen, the best and the last epoch are within half a point of each other. (`fdiv grid cifar-10n --mode laptop` runs it all, and peer loss, the plug-in and a stronger cross-entropy, which have not been run yet.)
 #
 # ### What the theory promises
 #
@@ -672,15 +672,17 @@ claim(
 
 # %% tags=["claim", "nbval-check-output", "fold"]
 worse, majority = from_pixels["worse"], from_pixels["aggregate"]
+published_ce = printed.loc["published: CE"]
+published_divergence = printed.loc["published: divergence"]
 claim(
     "from the photographs, labels 'worse': total variation and KL lie two points or more above cross-entropy and reach the published 82.5",
     worse[["Total variation", "KL"]].min() > worse["Cross-entropy"] + 2
-    and worse[["Total variation", "KL"]].min() > 82.53 - 0.1,
+    and worse[["Total variation", "KL"]].min() > published_divergence["worse"] - 0.1,
 )
 claim(
     "cross-entropy ends there two to four points above the published one, and above it everywhere",
-    2 < worse["Cross-entropy"] - 77.69 < 4
-    and (from_pixels.loc["Cross-entropy"] > printed.loc["published: CE"]).all(),
+    2 < worse["Cross-entropy"] - published_ce["worse"] < 4
+    and (from_pixels.loc["Cross-entropy"] > published_ce).all(),
 )
 one_person = from_pixels["random-1"]
 claim(
@@ -690,7 +692,7 @@ claim(
 claim(
     "labels 'aggregate': total variation is within a point of cross-entropy, and two to three and a half below the published divergence",
     abs(majority["Total variation"] - majority["Cross-entropy"]) < 1
-    and 2 < 91.64 - majority["Total variation"] < 3.5,
+    and 2 < published_divergence["aggregate"] - majority["Total variation"] < 3.5,
 )
 by_rule = pixels[["accuracy_noisy_objective", "accuracy_oracle", "accuracy_last"]]
 claim(
