@@ -214,7 +214,7 @@ figure
 #
 # ## 3 The paper's figure
 #
-# Symmetric noise of ten rates, from 0 to 81 %. Crosses are read off the paper's figure (CIFAR-10; it draws accuracies for two of its three divergences). Lines are runs of ours, one seed, a dozen epochs: whole ones on CIFAR-10 (with the small network of section 6), dotted ones on MNIST.
+# Symmetric noise of ten rates, from 0 to 81 %. Crosses are read off the paper's figure (CIFAR-10; it draws accuracies for two of its three divergences). Lines are runs of ours, one seed, a dozen epochs: whole ones on CIFAR-10 (with the small network of section 6, at five of the rates), dotted ones on MNIST.
 
 # %%
 stored, curves = our_accuracies(), our_robustness()
@@ -239,7 +239,7 @@ predict(
 robustness_figure(curves)
 
 # %% [markdown]
-# **What to see**: on MNIST our three curves are one up to 72 %, on CIFAR-10 up to 54 %. The paper's two keep within a point and a half of each other, but for one rate (54 %). Where curves part, a *class is missing*: at 72 % on CIFAR-10 total variation and Pearson hardly ever answer two of the ten, and Jensen-Shannon answers all. (One seed: it may be luck which of them gets away.) (Each run says so itself: [notebook 10](10_paper_tables.ipynb), section 8.) Our lines on CIFAR-10 start three points below the crosses, as a small network in twelve epochs does, and with half of the labels wrong they lie a point above those of total variation. The paper draws the *value* of each objective, too; those curves have three different heights and the same shape. Is there something deep that the divergences agree on?
+# **What to see**: on MNIST our three curves are one up to 72 %, on CIFAR-10 up to 54 %. The paper's two keep within a point and a half of each other, but for one rate (54 %). Where curves part, a *class is missing*: at 72 % on CIFAR-10 total variation and Pearson hardly ever answer two of the ten, and Jensen-Shannon answers all. (Each run says so itself: [notebook 10](10_paper_tables.ipynb), section 8. With one seed it may be luck which of them gets away.) Our lines on CIFAR-10 start three points below the crosses, as a small network in twelve epochs does, and with half of the labels wrong they lie a point above those of total variation. The paper draws the *value* of each objective, too; those curves have three different heights and the same shape. Is there something deep that the divergences agree on?
 #
 # ## 4 When the network is sure
 #
